@@ -1,0 +1,1 @@
+"""The vocabulary: frozen values every room speaks in. Nothing here reads, writes or measures."""

@@ -1,0 +1,34 @@
+"""One request as the load client saw it. Times are integers of ns on one monotonic clock per process."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """What was sent, when each chunk arrived, and what the server's `usage` counted.
+
+    A chunk can hold several tokens under speculation, so `chunk_tokens` is cumulative and comes from
+    `continuous_usage_stats`, never from counting chunks. The role-only first chat chunk is not in the lists.
+    """
+
+    index: int  # order of sending inside the repetition
+    prompt_id: str
+    seed: int
+    scheduled_ns: int
+    sent_ns: int
+    first_chunk_ns: int | None  # first chunk with a token; None when none came
+    last_chunk_ns: int | None  # last chunk with a token
+    end_ns: int  # stream closed, or failed
+    prompt_tokens: int | None
+    output_tokens: int | None  # from the final usage
+    chunk_ns: tuple[int, ...] = ()
+    chunk_tokens: tuple[int, ...] = ()  # cumulative completion tokens at each chunk
+    finish_reason: str | None = None
+    text: str | None = None
+    error: str | None = None  # class: timeout, refused, http_4xx, http_5xx, broken_stream, token_mismatch
+    error_detail: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether this request is left out of every latency figure."""
+        return self.error is not None

@@ -1,0 +1,96 @@
+"""The only reader of the environment. Every setting has a default that works on one machine."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import UserError
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where things lie and which ports are used. Paths are absolute."""
+
+    home: Path  # engines, models, runs, the embedded database, logs
+    runs: Path  # run directories
+    warehouse_url: str | None  # None: the embedded database of `home`
+    postgres_port: int | None  # None: the first free one from the default
+    airflow_port: int | None
+    dashboard_port: int | None
+    vllm_port: int | None
+    start_timeout_s: float  # a server that is not ready by then has failed
+    request_timeout_s: float
+
+    @property
+    def engines(self) -> Path:
+        """One directory an engine version."""
+        return self.home / "engines"
+
+    @property
+    def models(self) -> Path:
+        """Models that Specwatch prepared."""
+        return self.home / "models"
+
+    @property
+    def locks(self) -> Path:
+        """One lock an accelerator."""
+        return self.home / "locks"
+
+
+def load_settings(environment: dict[str, str] | None = None) -> Settings:
+    """Read SPECWATCH_* and WAREHOUSE_URL (or WAREHOUSE_URL_FILE) from `environment`, by default the process's own.
+
+    Raises UserError naming the variable when a value cannot be read.
+    """
+    env = dict(os.environ) if environment is None else environment
+    home = Path(env.get("SPECWATCH_HOME") or REPOSITORY / ".specwatch").expanduser().resolve()
+    runs = Path(env.get("SPECWATCH_RUNS") or home / "runs").expanduser().resolve()
+    return Settings(
+        home=home,
+        runs=runs,
+        warehouse_url=_secret(env, "WAREHOUSE_URL"),
+        postgres_port=_port(env, "SPECWATCH_POSTGRES_PORT"),
+        airflow_port=_port(env, "SPECWATCH_AIRFLOW_PORT"),
+        dashboard_port=_port(env, "SPECWATCH_DASHBOARD_PORT"),
+        vllm_port=_port(env, "SPECWATCH_VLLM_PORT"),
+        start_timeout_s=_seconds(env, "SPECWATCH_START_TIMEOUT_S", default=600.0),
+        request_timeout_s=_seconds(env, "SPECWATCH_REQUEST_TIMEOUT_S", default=300.0),
+    )
+
+
+def _secret(env: dict[str, str], name: str) -> str | None:
+    if value := env.get(name):
+        return value
+    if path := env.get(f"{name}_FILE"):
+        try:
+            return Path(path).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            message = f"{name}_FILE={path} cannot be read: {error.strerror}. Point it at a readable file."
+            raise UserError(message) from error
+    return None
+
+
+def _port(env: dict[str, str], name: str) -> int | None:
+    value = env.get(name)
+    if not value:
+        return None
+    if not value.isdigit() or not 1024 <= int(value) <= 65535:  # noqa: PLR2004
+        message = f"{name}={value!r} is not a port. Give a number from 1024 to 65535, best below 32768."
+        raise UserError(message)
+    return int(value)
+
+
+def _seconds(env: dict[str, str], name: str, *, default: float) -> float:
+    value = env.get(name)
+    if not value:
+        return default
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        message = f"{name}={value!r} is not a positive number of seconds."
+        raise UserError(message)
+    return seconds
