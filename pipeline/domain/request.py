@@ -32,3 +32,24 @@ class RequestRecord:
     def failed(self) -> bool:
         """Whether this request is left out of every latency figure."""
         return self.error is not None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """One request as the warehouse keeps it: derived from a RequestRecord, without text. None: undefined."""
+
+    request_index: int  # order of sending inside the repetition, from 0
+    prompt_id: str
+    seed: int
+    ttft_ms: float | None
+    e2e_latency_ms: float | None  # send to last chunk with a token
+    tpot_ms: float | None  # None when no token came after the first chunk
+    prompt_tokens: int | None
+    output_tokens: int | None
+    first_chunk_tokens: int | None
+    chunks: int  # chunks with tokens
+    finish_reason: str | None
+    error: str | None
+    error_detail: str | None
+    text_hash: str | None
+    sent_offset_ms: float  # from the start of the window

@@ -1,0 +1,34 @@
+"""The star schema, by subject. Importing this module fills METADATA."""
+
+from pipeline.warehouse.tables.derived import Speedup, Verdict
+from pipeline.warehouse.tables.dimensions import Cell, Engine, Hardware, Method, Model, Workload
+from pipeline.warehouse.tables.facts import Block, BlockModel, CellOutcome, ServerStart, Sweep
+from pipeline.warehouse.tables.loads import Load, ValidationResult
+from pipeline.warehouse.tables.measurements import AcceptancePosition, Measurement, Request
+from pipeline.warehouse.tables.metadata import METADATA, Row
+from pipeline.warehouse.tables.staging import DOCUMENT, STAGED
+
+__all__ = [
+    "DOCUMENT",
+    "METADATA",
+    "STAGED",
+    "AcceptancePosition",
+    "Block",
+    "BlockModel",
+    "Cell",
+    "CellOutcome",
+    "Engine",
+    "Hardware",
+    "Load",
+    "Measurement",
+    "Method",
+    "Model",
+    "Request",
+    "Row",
+    "ServerStart",
+    "Speedup",
+    "Sweep",
+    "ValidationResult",
+    "Verdict",
+    "Workload",
+]

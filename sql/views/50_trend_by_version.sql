@@ -1,0 +1,98 @@
+-- How did the speedup move from one vLLM release to the next, and which arm moved?
+create or replace view warehouse.trend_by_version as
+select
+    c.series_id,
+    c.hardware_id,
+    c.sweep_id,
+    c.engine_version,
+    c.engine_id,
+    c.version_sort,
+    c.sweep_at,
+    c.matrix_name,
+    c.trigger,
+    c.platform,
+    c.hardware_kind,
+    c.hardware_label,
+    c.target,
+    c.weights,
+    c.method_name,
+    c.method,
+    c.num_speculative_tokens,
+    c.draft,
+    c.acceptance,
+    c.workload,
+    c.category,
+    c.prompts,
+    c.output_tokens,
+    c.temperature,
+    c.concurrency,
+    c.cell_id,
+    c.baseline_cell_id,
+    c.status,
+    c.reason,
+    v.verdict,
+    v.harmful,
+    v.margin,
+    latency.estimate as latency_speedup,
+    latency.lower as latency_lower,
+    latency.upper as latency_upper,
+    decode.estimate as decode_speedup,
+    decode.lower as decode_lower,
+    decode.upper as decode_upper,
+    throughput.estimate as throughput_speedup,
+    throughput.lower as throughput_lower,
+    throughput.upper as throughput_upper,
+    latency.pairs,
+    coalesce(arm.repetitions, 0) as repetitions,
+    coalesce(arm.starts, 0) as arm_starts,
+    coalesce(baseline.starts, 0) as baseline_starts,
+    baseline.output_tokens_per_s as baseline_output_tokens_per_s,
+    arm.output_tokens_per_s as speculative_output_tokens_per_s,
+    baseline.tpot_mean_ms as baseline_tpot_mean_ms,
+    arm.tpot_mean_ms as speculative_tpot_mean_ms,
+    arm.acceptance_rate,
+    arm.mean_acceptance_length,
+    arm.tokens_per_step,
+    baseline.step_time_ms as baseline_step_time_ms,
+    arm.step_time_ms as speculative_step_time_ms,
+    baseline.model_runner as baseline_model_runner,
+    arm.model_runner as speculative_model_runner,
+    baseline.async_scheduling as baseline_async_scheduling,
+    arm.async_scheduling as speculative_async_scheduling,
+    baseline.attention_backend as baseline_attention_backend,
+    arm.attention_backend as speculative_attention_backend
+from warehouse.cell_status as c
+left join warehouse.cell_summary as arm
+    on
+        c.sweep_id = arm.sweep_id
+        and c.cell_id = arm.cell_id
+        and c.hardware_id = arm.hardware_id
+left join warehouse.cell_summary as baseline
+    on
+        c.sweep_id = baseline.sweep_id
+        and c.baseline_cell_id = baseline.cell_id
+        and c.hardware_id = baseline.hardware_id
+left join warehouse.verdict as v
+    on
+        c.sweep_id = v.sweep_id
+        and c.cell_id = v.cell_id
+        and c.status = 'measured'
+left join warehouse.speedup as latency
+    on
+        v.sweep_id = latency.sweep_id
+        and v.cell_id = latency.cell_id
+        and latency.metric = 'latency_speedup'
+left join warehouse.speedup as decode
+    on
+        v.sweep_id = decode.sweep_id
+        and v.cell_id = decode.cell_id
+        and decode.metric = 'decode_speedup'
+left join warehouse.speedup as throughput
+    on
+        v.sweep_id = throughput.sweep_id
+        and v.cell_id = throughput.cell_id
+        and throughput.metric = 'throughput_speedup'
+where not c.is_baseline;
+
+comment on view warehouse.trend_by_version is
+'One row a series, hardware, sweep and engine version: speedups with 95% bounds, and both arms'' own figures (tokens/s, ms, pooled over repetitions) with what their engines logged, so that a change can be given to the arm that moved. NULL where not measured: a failed night stays a hole with its reason.';
