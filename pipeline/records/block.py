@@ -1,0 +1,170 @@
+"""One block on disk: its plan, the host it ran on, its server starts, its result."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from pipeline.domain.block import Block, BlockResult, CellOutcome, Interruption, Sweep
+from pipeline.domain.hardware import Hardware
+from pipeline.domain.model import ResolvedModel
+from pipeline.domain.server_start import ServerStart
+from pipeline.errors import UserError
+from pipeline.records import files
+from pipeline.records.layout import (
+    BLOCK_FILE,
+    HOST_FILE,
+    LAYOUT_VERSION,
+    MANIFEST_FILE,
+    RESULT_FILE,
+    START_FILE,
+    SWEEP_FILE,
+)
+from pipeline.records.repetition import Manifest, manifests
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """sweep.json: one line a block."""
+
+    layout_version: int
+    sweep: Sweep
+    blocks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """host.json: what was found where the block runs. A block resumed elsewhere appends another."""
+
+    hardware: Hardware
+    models: tuple[ResolvedModel, ...]
+    engine_packages: dict[str, str]
+    hostname: str
+    recorded_at: str
+
+
+def write_sweep(directory: Path, plan: SweepPlan, blocks: Sequence[Block]) -> list[Path]:
+    """Write the plan of a sweep; a sweep that is there already is left as it is, and must be the same.
+
+    Returns the block directories. Raises UserError when another plan lies there under this id.
+    """
+    paths = [directory / block.block_id for block in blocks]
+    for path, block in zip(paths, blocks, strict=True):
+        if (path / BLOCK_FILE).exists():
+            there = read_block(path)
+            if there.starts != block.starts or there.repetitions != block.repetitions:
+                message = (
+                    f"{path} holds another plan under the same sweep id. Start a new sweep (--new), or give back the "
+                    "matrix that this sweep was planned from."
+                )
+                raise UserError(message)
+            continue
+        files.write_bytes(path / BLOCK_FILE, files.dump(block, Block))
+    if not (directory / SWEEP_FILE).exists():
+        files.write_bytes(directory / SWEEP_FILE, files.dump(plan, SweepPlan))
+    return paths
+
+
+def read_sweep(directory: Path) -> SweepPlan:
+    """Read sweep.json. Raises UserError when absent, damaged or newer than this release."""
+    return _known(files.read(directory / SWEEP_FILE, SweepPlan), directory / SWEEP_FILE)
+
+
+def read_block(directory: Path) -> Block:
+    """Read block.json. Raises UserError when absent, damaged or newer than this release."""
+    return _known(files.read(directory / BLOCK_FILE, Block), directory / BLOCK_FILE)
+
+
+class _Versioned(Protocol):
+    @property
+    def layout_version(self) -> int: ...
+
+
+V = TypeVar("V", bound=_Versioned)
+
+
+def _known(value: V, path: Path) -> V:
+    if value.layout_version > LAYOUT_VERSION:
+        message = (
+            f"{path} has layout {value.layout_version}, this release reads up to {LAYOUT_VERSION}: update Specwatch"
+        )
+        raise UserError(message)
+    return value
+
+
+def read_hosts(directory: Path) -> tuple[Host, ...]:
+    """Read every host the block ran on, oldest first; empty before it ran."""
+    path = directory / HOST_FILE
+    return files.read(path, tuple[Host, ...]) if path.exists() else ()
+
+
+def append_host(directory: Path, host: Host) -> None:
+    """Record where the block runs, unless the last record says the same."""
+    known = read_hosts(directory)
+    if known and (known[-1].hardware, known[-1].models, known[-1].hostname) == (
+        host.hardware,
+        host.models,
+        host.hostname,
+    ):
+        return
+    files.write_bytes(directory / HOST_FILE, files.dump((*known, host), tuple[Host, ...]))
+
+
+def attempt_directories(directory: Path) -> list[Path]:
+    """Return every attempt of every start, in order."""
+    found = [path for path in directory.glob("starts/*/*") if path.name.isdigit()]
+    return sorted(found, key=lambda path: (path.parent.name, int(path.name)))
+
+
+def write_start(directory: Path, start: ServerStart) -> None:
+    """Write start.json of one attempt."""
+    files.write_bytes(directory / START_FILE, files.dump(start, ServerStart))
+
+
+def read_starts(directory: Path) -> tuple[ServerStart, ...]:
+    """Read every server start of the block that left a start.json."""
+    return tuple(
+        files.read(path / START_FILE, ServerStart)
+        for path in attempt_directories(directory)
+        if (path / START_FILE).exists()
+    )
+
+
+def complete_repetitions(directory: Path) -> list[tuple[Path, Manifest]]:
+    """Return every complete repetition of the block, in order."""
+    return list(manifests(attempt_directories(directory)))
+
+
+def write_result(directory: Path, block: Block, outcomes: Sequence[CellOutcome], gaps: Sequence[Interruption]) -> None:
+    """Write BLOCK.json: the block is done."""
+    hashes = {
+        str((path / MANIFEST_FILE).relative_to(directory)): hashlib.sha256(
+            files.read_bytes(path / MANIFEST_FILE)
+        ).hexdigest()
+        for path, _ in complete_repetitions(directory)
+    }
+    result = BlockResult(
+        layout_version=LAYOUT_VERSION,
+        sweep_id=block.sweep.sweep_id,
+        block_id=block.block_id,
+        outcomes=tuple(outcomes),
+        interruptions=tuple(gaps),
+        manifests=hashes,
+        completed_at=datetime.now(UTC).isoformat(),
+    )
+    files.write_bytes(directory / RESULT_FILE, files.dump(result, BlockResult))
+
+
+def read_result(directory: Path) -> BlockResult | None:
+    """Read BLOCK.json; None while the block is not done. Raises UserError when a manifest does not agree with it."""
+    path = directory / RESULT_FILE
+    if not path.exists():
+        return None
+    result = _known(files.read(path, BlockResult), path)
+    for name, digest in result.manifests.items():
+        if hashlib.sha256(files.read_bytes(directory / name)).hexdigest() != digest:
+            message = f"{directory / name} does not match {path}: it was changed. Copy the run directory again."
+            raise UserError(message)
+    return result

@@ -1,0 +1,28 @@
+"""Where things lie in a run directory, and its version."""
+
+from pathlib import Path
+
+from pipeline.domain.block import PlannedStart
+
+LAYOUT_VERSION = 1
+
+SWEEP_FILE = "sweep.json"
+BLOCK_FILE = "block.json"  # the plan
+HOST_FILE = "host.json"  # hardware and models as found where the block runs
+RESULT_FILE = "BLOCK.json"  # written last
+START_FILE = "start.json"
+LOG_FILE = "server.log"
+MANIFEST_FILE = "MANIFEST.json"
+REQUESTS_FILE = "requests.jsonl.zst"
+BEFORE_FILE = "before.prom.zst"
+AFTER_FILE = "after.prom.zst"
+
+
+def attempt_directory(block: Path, start: PlannedStart, attempt: int) -> Path:
+    """Return the directory of one server start."""
+    return block / "starts" / start.name / str(attempt)
+
+
+def repetition_directory(attempt: Path, cell_id: str, repetition: int) -> Path:
+    """Return the directory of one repetition."""
+    return attempt / cell_id / str(repetition)

@@ -1,0 +1,88 @@
+"""What machine this is: NVML where there is a GPU, /proc otherwise. Never a guess: unknown is None."""
+
+import os
+import platform
+from pathlib import Path
+
+import pynvml
+
+from pipeline.domain.hardware import Hardware
+
+_ARCHITECTURES = {
+    name.removeprefix("NVML_DEVICE_ARCH_").lower(): value
+    for name, value in vars(pynvml).items()
+    if name.startswith("NVML_DEVICE_ARCH_")
+}
+
+
+def find_hardware(*, wanted: str) -> Hardware:
+    """Return the hardware for platform `wanted` ("cpu" or "cuda").
+
+    A CPU engine runs on the CPU even where a GPU is; a CUDA engine without a GPU gives NVML's error.
+    """
+    if wanted == "cpu":
+        return cpu()
+    return gpu()
+
+
+def cpu() -> Hardware:
+    """Return this host as CPU hardware. `memory_bytes` is the host's RAM."""
+    return Hardware(
+        kind="cpu",
+        name=_cpu_name(),
+        architecture=platform.machine(),
+        compute_capability=None,
+        accelerators=0,
+        memory_bytes=_rounded_memory(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
+        driver_version=None,
+        cuda_version=None,
+        host_cpu=_cpu_name(),
+        logical_cpus=len(os.sched_getaffinity(0)),
+    )
+
+
+def gpu(index: int = 0) -> Hardware:
+    """Return GPU `index` as NVML names it. Raises pynvml.NVMLError where there is none."""
+    pynvml.nvmlInit()
+    try:
+        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
+        cuda = pynvml.nvmlSystemGetCudaDriverVersion_v2()
+        return Hardware(
+            kind="gpu",
+            name=_text(pynvml.nvmlDeviceGetName(handle)),
+            architecture=_architecture(pynvml.nvmlDeviceGetArchitecture(handle)),
+            compute_capability=f"{major}.{minor}",
+            accelerators=1,
+            memory_bytes=int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
+            driver_version=_text(pynvml.nvmlSystemGetDriverVersion()),
+            cuda_version=f"{cuda // 1000}.{cuda % 1000 // 10}",
+            host_cpu=_cpu_name(),
+            logical_cpus=len(os.sched_getaffinity(0)),
+        )
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _architecture(value: int) -> str | None:
+    return next((name for name, number in _ARCHITECTURES.items() if number == value), None)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _rounded_memory(size: int) -> int:
+    """Round to GiB: the kernel's share differs a little between boots of one machine."""
+    gib = 1 << 30
+    return round(size / gib) * gib
+
+
+def _cpu_name() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
