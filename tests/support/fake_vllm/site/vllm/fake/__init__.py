@@ -1,0 +1,1 @@
+"""How the stand-in works; the modules under `entrypoints` only carry vLLM's names."""
