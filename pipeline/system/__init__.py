@@ -1,0 +1,1 @@
+"""The whole system on this machine: database, Airflow, edge worker, dashboard. Start, look, end."""

@@ -1,0 +1,157 @@
+"""Every service of the system in one place: what is run, with which environment, and how it is seen to be ready."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pipeline.system.processes import SYSTEM_VARIABLE
+
+QUEUE = "blackwell"
+POOL = "gpu"
+POOL_SLOTS = 1  # one a GPU
+ADMIN = "admin"
+HEARTBEAT_S = 5  # the name of a killed edge worker is refused for five of these
+
+Probe = Literal["api", "scheduler", "dag_processor", "triggerer", "edge", "dashboard"]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where the system runs. Addresses are as its clients reach them; `bind` is what servers listen on."""
+
+    python: str
+    repository: Path
+    home: Path
+    runs: Path
+    airflow_home: Path
+    edge_home: Path  # the edge worker's own AIRFLOW_HOME: it shares nothing with the other services but HTTP
+    logs: Path
+    airflow_port: int
+    dashboard_port: int
+    metadata_url: str  # Airflow's database
+    warehouse_url: str
+    jwt_secret_file: Path
+    passwords_file: Path
+    worker_name: str
+    marker: str
+    bind: str = "127.0.0.1"
+    airflow_host: str = "127.0.0.1"
+
+    @property
+    def airflow_url(self) -> str:
+        """Base address of the api-server."""
+        return f"http://{self.airflow_host}:{self.airflow_port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One process. `stop_s`: how long it may take to stop before it is killed, in seconds."""
+
+    name: str
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    ready: Probe
+    stop_s: int = 10
+
+
+def services(site: Site) -> tuple[Service, ...]:
+    """Return the services of `site`, in the order in which they are started."""
+    airflow = (site.python, "-m", "airflow")
+    central = central_environment(site)
+    return (
+        Service(
+            "api-server",
+            (*airflow, "api-server", "--host", site.bind, "--port", str(site.airflow_port), "--workers", "1"),
+            central,
+            ready="api",
+        ),
+        # The log servers of scheduler and triggerer would listen on every interface; all share one log folder anyway.
+        Service("scheduler", (*airflow, "scheduler", "--skip-serve-logs"), central, ready="scheduler", stop_s=20),
+        Service("dag-processor", (*airflow, "dag-processor"), central, ready="dag_processor"),
+        Service("triggerer", (*airflow, "triggerer", "--skip-serve-logs"), central, ready="triggerer"),
+        Service(
+            "edge-worker",
+            (*airflow, "edge", "worker", "-q", QUEUE, "-c", "1", "--edge-hostname", site.worker_name),
+            edge_environment(site),
+            ready="edge",
+            stop_s=20,
+        ),
+        Service("dashboard", _dashboard_argv(site), dashboard_environment(site), ready="dashboard"),
+    )
+
+
+def common_environment(site: Site) -> dict[str, str]:
+    """Return what every service is told: where things lie, and the marker (SPT_NOENV keeps it readable in /proc)."""
+    return {
+        SYSTEM_VARIABLE: site.marker,
+        "SPT_NOENV": "1",
+        "SPECWATCH_HOME": str(site.home),
+        "SPECWATCH_RUNS": str(site.runs),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def airflow_environment(site: Site) -> dict[str, str]:
+    """Return the settings that the central services and the edge worker must have alike. No database is named."""
+    return common_environment(site) | {
+        "AIRFLOW__CORE__DAGS_FOLDER": str(site.repository / "dags"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__EXECUTOR": "LocalExecutor,EdgeExecutor:airflow.providers.edge3.executors.EdgeExecutor",
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{site.airflow_url}/execution/",
+        "AIRFLOW__API__BASE_URL": site.airflow_url,
+        "AIRFLOW__API_AUTH__JWT_SECRET_CMD": f"cat {site.jwt_secret_file}",
+        "AIRFLOW__EDGE__API_ENABLED": "True",
+        "AIRFLOW__EDGE__API_URL": f"{site.airflow_url}/edge_worker/v1/rpcapi",
+        "AIRFLOW__EDGE__HEARTBEAT_INTERVAL": str(HEARTBEAT_S),
+        "AIRFLOW__EDGE__JOB_POLL_INTERVAL": "1",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+        "AIRFLOW__WORKERS__SOCKET_CLEANUP_TIMEOUT": "5",
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+    }
+
+
+def central_environment(site: Site) -> dict[str, str]:
+    """Return the environment of api-server, scheduler (and its tasks), dag-processor and triggerer."""
+    return airflow_environment(site) | {
+        "AIRFLOW_HOME": str(site.airflow_home),
+        "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(site.logs / "airflow"),
+        "AIRFLOW__LOGGING__DAG_PROCESSOR_CHILD_PROCESS_LOG_DIRECTORY": str(site.logs / "dag-processor"),
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": site.metadata_url,
+        # Unset, Airflow would want asyncpg; psycopg speaks both.
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": site.metadata_url,
+        "AIRFLOW__CORE__PARALLELISM": "4",
+        "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{ADMIN}:admin",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(site.passwords_file),
+        # Measured cells share the cores with these services on a machine without a GPU: they idle, not spin.
+        "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
+        "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "30",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "300",
+        "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
+        "WAREHOUSE_URL": site.warehouse_url,
+    }
+
+
+def edge_environment(site: Site) -> dict[str, str]:
+    """Return the environment of the GPU box: HTTP to the api-server, and no database at all."""
+    return airflow_environment(site) | {
+        "AIRFLOW_HOME": str(site.edge_home),
+        "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(site.logs / "edge"),
+    }
+
+
+def dashboard_environment(site: Site) -> dict[str, str]:
+    """Return the environment of the dashboard: the warehouse, and nothing sent to anyone."""
+    return common_environment(site) | {
+        "WAREHOUSE_URL": site.warehouse_url,
+        "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
+        "STREAMLIT_SERVER_HEADLESS": "true",
+        "STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none",
+    }
+
+
+def _dashboard_argv(site: Site) -> tuple[str, ...]:
+    app = str(site.repository / "dashboard" / "app.py")
+    listen = ("--server.address", site.bind, "--server.port", str(site.dashboard_port))
+    return (site.python, "-m", "streamlit", "run", app, *listen)

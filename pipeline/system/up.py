@@ -1,0 +1,209 @@
+"""Start the whole system on this machine, or what of it does not run yet, and wait until every part works."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+
+from pipeline.errors import EnvironmentFault
+from pipeline.system import postgres, supervise
+from pipeline.system.airflow_api import Airflow, ApiError
+from pipeline.system.credentials import jwt_secret_file, passwords_file
+from pipeline.system.layout import Layout
+from pipeline.system.lock import exclusive
+from pipeline.system.ports import LOOPBACK, choose_port
+from pipeline.system.processes import SYSTEM_VARIABLE, end_marked
+from pipeline.system.readiness import signs_of_life
+from pipeline.system.services import POOL, POOL_SLOTS, Service, Site, central_environment, services
+from pipeline.system.state import SystemState, read_state, write_state
+
+AIRFLOW_PORT = 28080
+DASHBOARD_PORT = 28501
+READY_S = 240.0
+MIGRATE_S = 300.0
+POLL_S = 0.5
+METADATA_DATABASE = "airflow"
+WAREHOUSE_DATABASE = "specwatch"
+
+Report = Callable[[str], None]
+
+
+def up(
+    home: Path,
+    *,
+    repository: Path,
+    runs: Path,
+    report: Report,
+    warehouse_url: str | None = None,
+    postgres_port: int | None = None,
+    airflow_port: int | None = None,
+    dashboard_port: int | None = None,
+    migrate: Callable[[str], None] | None = None,
+    ready_s: float = READY_S,
+) -> SystemState:
+    """Bring the system of `home` up and return where it is. What already runs is reused.
+
+    Without `warehouse_url` the warehouse lies in the embedded Postgres. `migrate` is given the warehouse's URL before
+    anything uses it. Raises EnvironmentFault when a port that was asked for is taken, or a service is not ready
+    within `ready_s` seconds; what was started then keeps running, for its logs, until `down`.
+    """
+    layout = Layout(home)
+    layout.make()
+    with exclusive(layout.lock, report=report):
+        before = _running(layout, report=report)
+        report("database")
+        server_url = postgres.start(layout.postgres, port=postgres_port)
+        warehouse = warehouse_url or postgres.ensure_database(server_url, WAREHOUSE_DATABASE)
+        metadata = postgres.ensure_database(server_url, METADATA_DATABASE)
+        if migrate is not None:
+            migrate(warehouse)
+        web, board = _ports(before, airflow_port=airflow_port, dashboard_port=dashboard_port)
+        site = Site(
+            python=sys.executable,
+            repository=repository,
+            home=home,
+            runs=runs,
+            airflow_home=layout.airflow,
+            edge_home=layout.edge,
+            logs=layout.logs,
+            airflow_port=web,
+            dashboard_port=board,
+            metadata_url=metadata.replace("postgresql://", "postgresql+psycopg://", 1),
+            warehouse_url=warehouse,
+            jwt_secret_file=jwt_secret_file(layout.airflow),
+            passwords_file=passwords_file(layout.airflow),
+            worker_name=socket.gethostname(),
+            marker=layout.marker,
+        )
+        state = _state(site, postgres_port=postgres.status(layout.postgres).port or 0)
+        defined = services(site)
+        _start(layout, site, defined, report=report)
+        write_state(layout.state, state)
+        _wait_until_ready(layout, state, defined, report=report, ready_s=ready_s)
+        ensure_pool(Airflow(state.airflow_url, Path(state.passwords_file)))
+    return state
+
+
+def ensure_pool(api: Airflow) -> None:
+    """Make the pool that the tasks of the GPU queue share: one slot a GPU."""
+    pool = {"name": POOL, "slots": POOL_SLOTS, "description": "one slot a GPU", "include_deferred": False}
+    try:
+        api.send("POST", "pools", pool)
+    except ApiError as error:
+        if error.status != HTTPStatus.CONFLICT:
+            raise
+
+
+def _running(layout: Layout, *, report: Report) -> SystemState | None:
+    """Return the recorded system if its supervisor answers; end what a dead supervisor left behind."""
+    if supervise.states(layout.supervisor) is not None:
+        return read_state(layout.state)
+    end_marked(layout.marker, variables=(SYSTEM_VARIABLE,), report=lambda text: report(f"left over: {text}"))
+    return None
+
+
+def _ports(before: SystemState | None, *, airflow_port: int | None, dashboard_port: int | None) -> tuple[int, int]:
+    if before is not None and airflow_port in {None, before.airflow_port}:
+        web = before.airflow_port
+    else:
+        web = choose_port(airflow_port, default=AIRFLOW_PORT, variable="SPECWATCH_AIRFLOW_PORT")
+    if before is not None and dashboard_port in {None, before.dashboard_port}:
+        return web, before.dashboard_port
+    taken = frozenset({web})
+    variable = "SPECWATCH_DASHBOARD_PORT"
+    return web, choose_port(dashboard_port, default=DASHBOARD_PORT, variable=variable, taken=taken)
+
+
+def _state(site: Site, *, postgres_port: int) -> SystemState:
+    return SystemState(
+        home=str(site.home),
+        marker=site.marker,
+        airflow_url=site.airflow_url,
+        airflow_port=site.airflow_port,
+        dashboard_url=f"http://{LOOPBACK}:{site.dashboard_port}",
+        dashboard_port=site.dashboard_port,
+        postgres_port=postgres_port,
+        metadata_url=site.metadata_url,
+        warehouse_url=site.warehouse_url,
+        passwords_file=str(site.passwords_file),
+        worker_name=site.worker_name,
+    )
+
+
+def _start(layout: Layout, site: Site, defined: tuple[Service, ...], *, report: Report) -> None:
+    supervisor = layout.supervisor
+    text = supervise.configuration(supervisor, defined, directory=site.repository)
+    known = supervise.states(supervisor)
+    if known is not None and supervise.is_current(supervisor, text):
+        for name, process in known.items():
+            if process.state in {"STOPPED", "EXITED", "FATAL"}:
+                report(f"{name}: starting again")
+                supervise.start_service(supervisor, name)
+        return
+    if known is not None:
+        report("settings changed: restarting the services")
+        supervise.shut_down(supervisor)
+        end_marked(layout.marker, variables=(SYSTEM_VARIABLE,), grace_s=30.0)
+    _migrate_airflow(site, report=report)
+    report(f"starting {', '.join(service.name for service in defined)}")
+    supervise.start(supervisor, text)
+
+
+def _migrate_airflow(site: Site, *, report: Report) -> None:
+    report("Airflow's own tables")
+    log = site.logs / "airflow-migrate.log"
+    with log.open("w", encoding="utf-8") as output:
+        finished = subprocess.run(
+            [site.python, "-m", "airflow", "db", "migrate"],
+            env=supervise.inherited_environment(site.marker) | central_environment(site),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=MIGRATE_S,
+            check=False,
+        )
+    if finished.returncode != 0:
+        message = f"Airflow could not migrate its database:\n{_tail(log)}\nThe whole log: {log}"
+        raise EnvironmentFault(message)
+
+
+def _wait_until_ready(
+    layout: Layout, state: SystemState, defined: tuple[Service, ...], *, report: Report, ready_s: float
+) -> None:
+    api = Airflow(state.airflow_url, Path(state.passwords_file), timeout_s=5.0)
+    began = time.monotonic()
+    waiting = {service.name: service for service in defined}
+    while waiting:
+        known = supervise.states(layout.supervisor)
+        if known is None:
+            message = f"the process supervisor ended. Its log: {layout.logs / 'supervisord.log'}"
+            raise EnvironmentFault(message)
+        signs = signs_of_life(api, dashboard_url=state.dashboard_url, worker_name=state.worker_name)
+        for name, service in list(waiting.items()):
+            started = known[name].started_at
+            if started is not None and signs.get(service.ready, 0.0) >= started:
+                report(f"{name}: ready after {time.monotonic() - began:.0f} s")
+                del waiting[name]
+        _give_up(layout, waiting, known, late=time.monotonic() - began > ready_s)
+        if waiting:
+            time.sleep(POLL_S)
+
+
+def _give_up(
+    layout: Layout, waiting: dict[str, Service], known: dict[str, supervise.ProcessState], *, late: bool
+) -> None:
+    for name in waiting:
+        if late or known[name].state == "FATAL":
+            log = layout.logs / f"{name}.log"
+            message = f"{name} did not become ready ({known[name].detail}):\n{_tail(log)}\nThe whole log: {log}"
+            raise EnvironmentFault(message)
+
+
+def _tail(log: Path, *, lines: int = 12) -> str:
+    try:
+        return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+    except OSError:
+        return "(no log)"
