@@ -11,7 +11,6 @@ import os
 import pwd
 import secrets
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -22,10 +21,10 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from pipeline.errors import EnvironmentFault
+from pipeline.system.ports import choose_port, is_free
 
 USER = "specwatch"
 FIRST_PORT = 25432
-PORT_TRIES = 20
 PORT_VARIABLE = "SPECWATCH_POSTGRES_PORT"
 COMMAND_TIMEOUT_S = 120
 START_TRIES = 3
@@ -167,47 +166,13 @@ def _start(data_dir: Path, prefix: tuple[str, ...], *, port: int, options: Seque
 
 
 def _choose_port(data_dir: Path, port: int | None) -> int:
-    if port is not None:
-        if _free(port):
-            return port
-        message = (
-            f"Port {port} for Postgres is taken{_holder(port)}. "
-            f"Set {PORT_VARIABLE} to a free port below 32768, or unset it to have one chosen."
-        )
-        raise EnvironmentFault(message)
+    """Return the port asked for, or the one it had last time, or the first free one."""
     last = _beside(data_dir, "port")
-    remembered = [int(last.read_text(encoding="utf-8"))] if last.exists() else []
-    for candidate in (*remembered, *range(FIRST_PORT, FIRST_PORT + PORT_TRIES)):
-        if _free(candidate):
-            return candidate
-    message = (
-        f"Ports {FIRST_PORT} to {FIRST_PORT + PORT_TRIES - 1} are all taken. "
-        f"Set {PORT_VARIABLE} to a free port below 32768."
-    )
-    raise EnvironmentFault(message)
-
-
-def _free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Postgres does: TIME_WAIT is free
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
-def _holder(port: int) -> str:
-    """Return ` by process N (name)` for whoever listens on `port`, or nothing when it cannot be read."""
-    import psutil
-
-    try:
-        for connection in psutil.net_connections(kind="tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
-                return f" by process {connection.pid} ({psutil.Process(connection.pid).name()})"
-    except psutil.Error:
-        return ""
-    return ""
+    if port is None and last.exists():
+        remembered = int(last.read_text(encoding="utf-8"))
+        if is_free(remembered):
+            return remembered
+    return choose_port(port, default=FIRST_PORT, variable=PORT_VARIABLE)
 
 
 def _unprivileged(parent: Path) -> tuple[str, ...]:
@@ -284,7 +249,7 @@ def _run(
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         source = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
         try:
-            done = subprocess.run(  # type: ignore[call-overload]
+            done = subprocess.run(
                 list(argv),
                 stdout=out,
                 stderr=err,

@@ -1,0 +1,180 @@
+"""What the dashboard, the command line and the analysis ask. One function a question; parameters are bound.
+
+A question that a view answers returns every column of that view: the view is the contract, and nothing here joins it.
+"""
+# ruff: noqa: S608 - the only name put into a statement is the list of our own measurement columns
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Engine, text
+
+from pipeline.warehouse.tables import Measurement
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+
+_MEASUREMENT = ", ".join(f"m.{c.name}" for c in Measurement.table().columns if c.name != "started_at")
+
+
+def latest_verdicts(engine: Engine, *, hardware_id: str | None = None) -> "pd.DataFrame":
+    """Return view latest_verdicts (of one hardware): is it worth it, as far as is known today?"""
+    return _frame(
+        engine,
+        "select v.* from warehouse.latest_verdicts as v "
+        "where cast(:hardware_id as text) is null or v.hardware_id = :hardware_id "
+        "order by v.hardware_kind desc, v.hardware_label, v.target, v.version_sort desc, v.method_name, "
+        "v.workload, v.concurrency",
+        {"hardware_id": hardware_id},
+    )
+
+
+def sweep_verdicts(engine: Engine, sweep_id: str) -> "pd.DataFrame":
+    """Return view verdicts for one sweep."""
+    return _frame(
+        engine,
+        "select v.* from warehouse.verdicts as v where v.sweep_id = :sweep_id "
+        "order by v.hardware_label, v.target, v.version_sort desc, v.method_name, v.workload, v.concurrency",
+        {"sweep_id": sweep_id},
+    )
+
+
+def trend_by_version(engine: Engine, *, hardware_id: str | None = None, series_id: str | None = None) -> "pd.DataFrame":
+    """Return view trend_by_version, oldest release first (of one hardware, of one series)."""
+    return _frame(
+        engine,
+        "select t.* from warehouse.trend_by_version as t "
+        "where (cast(:hardware_id as text) is null or t.hardware_id = :hardware_id) "
+        "and (cast(:series_id as text) is null or t.series_id = :series_id) "
+        "order by t.hardware_id, t.series_id, t.version_sort, t.sweep_at",
+        {"hardware_id": hardware_id, "series_id": series_id},
+    )
+
+
+def night_summary(engine: Engine, *, limit: int = 30) -> "pd.DataFrame":
+    """Return view night_summary, newest sweep first."""
+    return _frame(
+        engine,
+        "select n.* from warehouse.night_summary as n order by n.sweep_at desc, n.sweep_id desc limit :limit",
+        {"limit": limit},
+    )
+
+
+def noise_floor(engine: Engine, *, hardware_id: str | None = None) -> "pd.DataFrame":
+    """Return view noise_floor, oldest sweep first (of one hardware)."""
+    return _frame(
+        engine,
+        "select n.* from warehouse.noise_floor as n "
+        "where cast(:hardware_id as text) is null or n.hardware_id = :hardware_id "
+        "order by n.sweep_at, n.block_id, n.cell_id",
+        {"hardware_id": hardware_id},
+    )
+
+
+def hardware_measured(engine: Engine) -> list[dict[str, Any]]:
+    """Return hardware_id, kind, label and last_sweep_at of every machine with a block, latest first."""
+    return _records(
+        engine,
+        "select h.hardware_id, h.kind, h.label, max(s.planned_at) as last_sweep_at "
+        "from warehouse.hardware as h "
+        "inner join warehouse.block as b on h.hardware_id = b.hardware_id "
+        "inner join warehouse.sweep as s on b.sweep_id = s.sweep_id "
+        "group by h.hardware_id, h.kind, h.label order by last_sweep_at desc, h.label",
+    )
+
+
+def cell_status(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
+    """Return view cell_status for one sweep: what became of every planned cell, baselines too."""
+    return _records(
+        engine,
+        "select c.* from warehouse.cell_status as c where c.sweep_id = :sweep_id "
+        "order by c.engine_version, c.method_name, c.workload, c.concurrency",
+        {"sweep_id": sweep_id},
+    )
+
+
+def failed_validations(engine: Engine, load_id: str) -> list[dict[str, Any]]:
+    """Return the expectations that did not hold for a load, critical ones first."""
+    return _records(
+        engine,
+        "select v.expectation, v.subject, v.severity, v.observed, v.details, v.cell_ids "
+        "from warehouse.validation_result as v where v.load_id = :load_id and not v.success "
+        "order by v.severity, v.expectation",
+        {"load_id": load_id},
+    )
+
+
+def paired_requests(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
+    """Return every measured request of a sweep, with what pairs it.
+
+    cell_id, baseline_cell_id, is_baseline, hardware_id, block_id, start_index, attempt, position, started_at (epoch s,
+    start of the window), repetition, prompt_id, e2e_latency_ms, tpot_ms, output_tokens, error.
+    """
+    return _records(
+        engine,
+        "select r.cell_id, c.baseline_cell_id, c.cell_id = c.baseline_cell_id as is_baseline, m.hardware_id, "
+        "r.block_id, r.start_index, r.attempt, m.position, "
+        "extract(epoch from m.started_at)::double precision as started_at, "
+        "r.repetition, r.prompt_id, r.e2e_latency_ms, r.tpot_ms, r.output_tokens, r.error "
+        "from warehouse.request as r "
+        "inner join warehouse.measurement as m "
+        "using (sweep_id, block_id, start_index, attempt, cell_id, repetition) "
+        "inner join warehouse.cell as c on r.cell_id = c.cell_id "
+        "where r.sweep_id = :sweep_id "
+        "order by r.block_id, r.start_index, r.attempt, r.cell_id, r.repetition, r.request_index",
+        {"sweep_id": sweep_id},
+    )
+
+
+def cell_measurements(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
+    """Return every measurement of a sweep with its cell, method and what its server start logged.
+
+    All columns of measurement (started_at as epoch s), then those of cell, method and server_start named in the text.
+    """
+    return _records(
+        engine,
+        f"select {_MEASUREMENT}, extract(epoch from m.started_at)::double precision as started_at, "
+        "c.series_id, c.baseline_cell_id, c.cell_id = c.baseline_cell_id as is_baseline, c.engine_id, c.target_name, "
+        "c.weights, c.method_name, c.workload_id, c.prompts, c.output_tokens as max_output_tokens, c.temperature, "
+        "c.concurrency, d.method, d.num_speculative_tokens, d.draft, d.acceptance, "
+        "s.ready_s, s.model_runner, s.async_scheduling, s.attention_backend, s.cudagraph_mode, s.enforce_eager, "
+        "s.kv_cache_tokens, s.kv_cache_bytes, s.max_concurrency, s.model_memory_bytes "
+        "from warehouse.measurement as m "
+        "inner join warehouse.cell as c on m.cell_id = c.cell_id "
+        "inner join warehouse.method as d on c.method_id = d.method_id "
+        "inner join warehouse.server_start as s using (sweep_id, block_id, start_index, attempt) "
+        "where m.sweep_id = :sweep_id "
+        "order by m.block_id, m.start_index, m.attempt, m.cell_id, m.repetition",
+        {"sweep_id": sweep_id},
+    )
+
+
+def aa_pairs(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
+    """Return A/A log ratios of a sweep and of every earlier one on the same hardware, engine and target.
+
+    hardware_id, engine_id, target, sweep_id, block_id, cell_id, aa_log_ratio; oldest first.
+    """
+    return _records(
+        engine,
+        "select n.hardware_id, n.engine_id, n.target, n.sweep_id, n.block_id, n.cell_id, n.aa_log_ratio "
+        "from warehouse.noise_floor as n "
+        "where n.aa_log_ratio is not null "
+        "and n.sweep_at <= (select s.planned_at from warehouse.sweep as s where s.sweep_id = :sweep_id) "
+        "and (n.hardware_id, n.engine_id, n.target) in ("
+        "select t.hardware_id, t.engine_id, t.target from warehouse.noise_floor as t where t.sweep_id = :sweep_id) "
+        "order by n.sweep_at, n.sweep_id, n.block_id, n.cell_id",
+        {"sweep_id": sweep_id},
+    )
+
+
+def _records(engine: Engine, statement: str, bound: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    with engine.connect() as connection:
+        return [dict(row) for row in connection.execute(text(statement), bound or {}).mappings()]
+
+
+def _frame(engine: Engine, statement: str, bound: Mapping[str, Any] | None = None) -> "pd.DataFrame":
+    import pandas as pd
+
+    with engine.connect() as connection:
+        frame: pd.DataFrame = pd.read_sql_query(text(statement), connection, params=dict(bound or {}))
+    return frame
