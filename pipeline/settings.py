@@ -1,6 +1,7 @@
 """The only reader of the environment. Every setting has a default that works on one machine."""
 
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ class Settings:
 
     home: Path  # engines, models, runs, the embedded database, logs
     runs: Path  # run directories
+    locks: Path  # one lock an accelerator; shared by everything on the machine that measures
     warehouse_url: str | None  # None: the embedded database of `home`
     postgres_port: int | None  # None: the first free one from the default
     airflow_port: int | None
@@ -33,11 +35,6 @@ class Settings:
         """Models that Specwatch prepared."""
         return self.home / "models"
 
-    @property
-    def locks(self) -> Path:
-        """One lock an accelerator."""
-        return self.home / "locks"
-
 
 def load_settings(environment: dict[str, str] | None = None) -> Settings:
     """Read SPECWATCH_* and WAREHOUSE_URL (or WAREHOUSE_URL_FILE) from `environment`, by default the process's own.
@@ -50,6 +47,7 @@ def load_settings(environment: dict[str, str] | None = None) -> Settings:
     return Settings(
         home=home,
         runs=runs,
+        locks=Path(env.get("SPECWATCH_LOCKS") or Path(tempfile.gettempdir()) / f"specwatch-locks-{os.getuid()}"),
         warehouse_url=_secret(env, "WAREHOUSE_URL"),
         postgres_port=_port(env, "SPECWATCH_POSTGRES_PORT"),
         airflow_port=_port(env, "SPECWATCH_AIRFLOW_PORT"),
@@ -76,7 +74,7 @@ def _port(env: dict[str, str], name: str) -> int | None:
     value = env.get(name)
     if not value:
         return None
-    if not value.isdigit() or not 1024 <= int(value) <= 65535:  # noqa: PLR2004
+    if not value.isdigit() or not 1024 <= int(value) <= 65535:
         message = f"{name}={value!r} is not a port. Give a number from 1024 to 65535, best below 32768."
         raise UserError(message)
     return int(value)

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -137,13 +138,27 @@ def complete_repetitions(directory: Path) -> list[tuple[Path, Manifest]]:
     return list(manifests(attempt_directories(directory)))
 
 
+def current_repetitions(directory: Path) -> list[tuple[Path, Manifest]]:
+    """Return the complete repetitions made since the block last changed its hardware.
+
+    What was measured on another machine before that stays on disk, and is never paired with what came after.
+    """
+    hosts = read_hosts(directory)
+    since = max((new.recorded_at for old, new in pairwise(hosts) if old.hardware != new.hardware), default=None)
+    return [
+        (path, manifest)
+        for path, manifest in complete_repetitions(directory)
+        if since is None or datetime.fromisoformat(manifest.started_at) >= datetime.fromisoformat(since)
+    ]
+
+
 def write_result(directory: Path, block: Block, outcomes: Sequence[CellOutcome], gaps: Sequence[Interruption]) -> None:
     """Write BLOCK.json: the block is done."""
     hashes = {
         str((path / MANIFEST_FILE).relative_to(directory)): hashlib.sha256(
             files.read_bytes(path / MANIFEST_FILE)
         ).hexdigest()
-        for path, _ in complete_repetitions(directory)
+        for path, _ in current_repetitions(directory)
     }
     result = BlockResult(
         layout_version=LAYOUT_VERSION,

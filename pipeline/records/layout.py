@@ -10,6 +10,7 @@ SWEEP_FILE = "sweep.json"
 BLOCK_FILE = "block.json"  # the plan
 HOST_FILE = "host.json"  # hardware and models as found where the block runs
 RESULT_FILE = "BLOCK.json"  # written last
+INTERRUPTIONS_FILE = "interruptions.json"
 START_FILE = "start.json"
 LOG_FILE = "server.log"
 MANIFEST_FILE = "MANIFEST.json"

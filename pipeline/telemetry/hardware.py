@@ -7,6 +7,7 @@ from pathlib import Path
 import pynvml
 
 from pipeline.domain.hardware import Hardware
+from pipeline.errors import EnvironmentFault
 
 _ARCHITECTURES = {
     name.removeprefix("NVML_DEVICE_ARCH_").lower(): value
@@ -18,11 +19,15 @@ _ARCHITECTURES = {
 def find_hardware(*, wanted: str) -> Hardware:
     """Return the hardware for platform `wanted` ("cpu" or "cuda").
 
-    A CPU engine runs on the CPU even where a GPU is; a CUDA engine without a GPU gives NVML's error.
+    A CPU engine runs on the CPU even where a GPU is. Raises EnvironmentFault for a CUDA engine without a GPU.
     """
     if wanted == "cpu":
         return cpu()
-    return gpu()
+    try:
+        return gpu()
+    except pynvml.NVMLError as error:
+        message = f"no NVIDIA GPU answers ({error}). Check nvidia-smi, or measure an engine of platform cpu."
+        raise EnvironmentFault(message) from error
 
 
 def cpu() -> Hardware:

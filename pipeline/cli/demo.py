@@ -1,0 +1,69 @@
+"""`specwatch demo`: everything up, one real sweep through Airflow, the verdicts, the dashboard left running."""
+
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from pipeline.cli.output import say, tell
+from pipeline.cli.system import start
+from pipeline.cli.trigger import run_address, watch
+from pipeline.cli.verdict import read_verdicts, show
+from pipeline.errors import EXIT_DONE, EXIT_GATE
+from pipeline.settings import Settings, load_settings
+from pipeline.system.airflow_api import Airflow, returned, trigger
+from pipeline.system.down import down
+from pipeline.system.layout import Layout
+from pipeline.system.state import read_state
+
+DAG = "nightly_matrix"
+POLL_S = 1.0
+
+
+def run(arguments: Any) -> int:
+    """Run the demo; Ctrl-C, at any time, ends everything that it started."""
+    settings = load_settings()
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        green = _sweep(settings, arguments.matrix)
+        if not arguments.detach and sys.stdin.isatty():
+            _stay(settings)
+    except KeyboardInterrupt:
+        tell("interrupted: ending everything that was started")
+        down(settings.home, report=tell)
+        return EXIT_DONE
+    return EXIT_DONE if green else EXIT_GATE
+
+
+def _sweep(settings: Settings, matrix: str) -> bool:
+    began = time.monotonic()
+    state = start(settings)
+    tell(f"everything is up after {time.monotonic() - began:.0f} s")
+    api = Airflow(state.airflow_url, Path(state.passwords_file))
+    run_id = trigger(api, DAG, conf={"matrix": matrix})
+    tell(f"triggered {DAG} with {matrix}: {run_address(state, DAG, run_id)}")
+    green = watch(api, DAG, run_id)
+    tell(f"the run is {'green' if green else 'RED'} after {time.monotonic() - began:.0f} s")
+    plan = returned(api, DAG, run_id, task_id="plan")
+    rows = read_verdicts(plan["sweep_id"]) if isinstance(plan, dict) else []
+    say()
+    show(rows, why=True)
+    say()
+    say(f"dashboard  {state.dashboard_url}")
+    say(f"airflow    {state.airflow_url}  (user admin, password in {state.passwords_file})")
+    say(f"run        {plan['sweep_dir']}" if isinstance(plan, dict) else "no sweep was planned")
+    say("Ctrl-C, or `make down` in another terminal, ends everything." if sys.stdin.isatty() else "end it: make down")
+    return green
+
+
+def _stay(settings: Settings) -> None:
+    """Wait until the person ends it here, or `specwatch down` did so elsewhere."""
+    while read_state(Layout(settings.home).state) is not None:
+        time.sleep(POLL_S)
+    tell("the system was ended")
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

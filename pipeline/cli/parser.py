@@ -1,0 +1,82 @@
+"""The command line as argparse: it starts in tens of ms, and each command imports only what it needs."""
+
+import argparse
+
+MARGIN_HELP = "the speedup from which it counts as worth it (default 1.05)"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser; every command sets `module`, the module of pipeline.cli that runs it."""
+    parser = argparse.ArgumentParser(
+        prog="specwatch",
+        description="Is speculative decoding worth it? Measure it, keep it, read the verdict.",
+        epilog="Exit codes: 0 done, 2 user error, 3 environment, 4 gate failed.",
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _measuring(commands)
+    _warehouse(commands)
+    _system(commands)
+    return parser
+
+
+Commands = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def _add(commands: Commands, name: str, module: str, text: str) -> argparse.ArgumentParser:  # type: ignore[valid-type]
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)  # type: ignore[attr-defined]
+    command.set_defaults(module=module, command=name)
+    command.add_argument("--json", action="store_true", help="print JSON on standard output")
+    return command
+
+
+def _choices(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods of the matrix")
+    command.add_argument("--workloads", nargs="+", metavar="NAME", help="only these workloads of the matrix")
+    command.add_argument("--concurrencies", nargs="+", type=int, metavar="N", help="these instead of the matrix's")
+    command.add_argument("--engine-versions", nargs="+", metavar="V", help="these vLLM releases instead")
+    command.add_argument("--repetitions", type=int, metavar="N", help="this many instead")
+
+
+def _measuring(commands: Commands) -> None:  # type: ignore[valid-type]
+    _add(commands, "doctor", "doctor", "what this machine can do, and what is missing")
+    plan = _add(commands, "plan", "plan", "cells, blocks, skipped cells with reasons, time; changes nothing")
+    plan.add_argument("matrix")
+    _choices(plan)
+    bench = _add(commands, "bench", "bench", "measure a matrix into run directories; continues what is unfinished")
+    bench.add_argument("matrix")
+    bench.add_argument("--runs", metavar="PATH", help="where run directories go (default: SPECWATCH_RUNS)")
+    bench.add_argument("--new", action="store_true", help="begin a new sweep even if one is unfinished")
+    bench.add_argument("--sweep", metavar="ID", help="begin or continue the sweep of this id")
+    _choices(bench)
+    engines = _add(commands, "engines", "engines", "vLLM releases: their environments and what they can do")
+    engines.add_argument("action", choices=["list", "install", "show"])
+    engines.add_argument("version", nargs="?")
+    engines.add_argument("--platform", choices=["cpu", "cuda"], help="default: cuda where a GPU is, else cpu")
+
+
+def _warehouse(commands: Commands) -> None:  # type: ignore[valid-type]
+    ingest = _add(commands, "ingest", "ingest", "measure, validate and publish run directories; twice changes nothing")
+    ingest.add_argument("paths", nargs="+", metavar="PATH", help="a sweep's or a block's run directory")
+    ingest.add_argument("--margin", type=float, help=MARGIN_HELP)
+    analyze = _add(commands, "analyze", "analyze", "recompute speedups and verdicts")
+    analyze.add_argument("sweeps", nargs="*", metavar="SWEEP", help="default: every sweep in the warehouse")
+    analyze.add_argument("--margin", type=float, help=MARGIN_HELP)
+    verdict = _add(commands, "verdict", "verdict", "the latest verdict of every cell")
+    verdict.add_argument("--sweep", metavar="ID", help="of this sweep instead")
+    verdict.add_argument("--why", action="store_true", help="print the reasons, too")
+    database = _add(commands, "db", "db", "the warehouse: start or stop the embedded one, migrate, print its address")
+    database.add_argument("action", choices=["up", "down", "migrate", "url"])
+
+
+def _system(commands: Commands) -> None:  # type: ignore[valid-type]
+    _add(commands, "up", "system", "start database, Airflow, edge worker and dashboard on this machine")
+    _add(commands, "down", "system", "end everything that `up` started, and nothing else")
+    _add(commands, "status", "system", "what runs, where, and whether it works")
+    trigger = _add(commands, "trigger", "trigger", "start a DAG run through Airflow's REST API and follow it")
+    trigger.add_argument("which", choices=["nightly", "adhoc"])
+    trigger.add_argument("--matrix", help="matrix file (default: the DAG's own)")
+    trigger.add_argument("--no-wait", action="store_true", help="print the run id and return")
+    _choices(trigger)
+    demo = _add(commands, "demo", "demo", "up, one real sweep of matrices/smoke.yaml, the verdicts, the dashboard")
+    demo.add_argument("--matrix", default="matrices/smoke.yaml")
+    demo.add_argument("--detach", action="store_true", help="leave everything running and return at the end")

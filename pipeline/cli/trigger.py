@@ -1,0 +1,59 @@
+"""`specwatch trigger`: a DAG run through Airflow's REST API, followed on the terminal."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.cli.output import chosen, say, say_json, tell
+from pipeline.errors import EXIT_DONE, EXIT_GATE, EnvironmentFault
+from pipeline.settings import load_settings
+from pipeline.system.airflow_api import Airflow, follow, result, task_log, trigger
+from pipeline.system.layout import Layout
+from pipeline.system.state import SystemState, read_state
+
+DAGS = {"nightly": "nightly_matrix", "adhoc": "adhoc_matrix"}
+LOG_LINES = 15
+
+
+def run(arguments: Any) -> int:
+    """Trigger and follow."""
+    state = running_system()
+    conf = chosen(arguments) | ({"matrix": arguments.matrix} if arguments.matrix else {})
+    api = Airflow(state.airflow_url, Path(state.passwords_file))
+    dag_id = DAGS[arguments.which]
+    run_id = trigger(api, dag_id, conf=conf)
+    tell(f"run {run_id}: {run_address(state, dag_id, run_id)}")
+    if arguments.no_wait:
+        say_json({"dag_id": dag_id, "run_id": run_id}) if arguments.json else say(run_id)
+        return EXIT_DONE
+    ok = watch(api, dag_id, run_id)
+    if arguments.json:
+        say_json({"dag_id": dag_id, "run_id": run_id, "state": "success" if ok else "failed"})
+    return EXIT_DONE if ok else EXIT_GATE
+
+
+def running_system() -> SystemState:
+    """Return the state of this home's system. Raises EnvironmentFault when it is not up."""
+    state = read_state(Layout(load_settings().home).state)
+    if state is None:
+        message = "the system does not run here: specwatch up"
+        raise EnvironmentFault(message)
+    return state
+
+
+def run_address(state: SystemState, dag_id: str, run_id: str) -> str:
+    """Return the page of a run in Airflow."""
+    return f"{state.airflow_url}/dags/{dag_id}/runs/{run_id}"
+
+
+def watch(api: Airflow, dag_id: str, run_id: str) -> bool:
+    """Print every change of a task until the run ends; print the end of the log of what failed. True when green."""
+    for task in follow(api, dag_id, run_id):
+        took = f" after {task.duration_s:.0f} s" if task.duration_s and task.state in ("success", "failed") else ""
+        again = f" (try {task.try_number})" if task.try_number > 1 else ""
+        tell(f"{task.name}: {task.state}{took}{again}")
+    ended = result(api, dag_id, run_id)
+    for task in ended.failed:
+        say(f"{task.name} failed; the end of its log:")
+        for line in task_log(api, dag_id, run_id, task=task)[-LOG_LINES:]:
+            say(f"  {line}")
+    return ended.state == "success"

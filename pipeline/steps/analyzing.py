@@ -1,0 +1,140 @@
+"""Warehouse -> speedups and verdicts -> warehouse."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from pipeline.analyze.noise import StartVariance, start_variance
+from pipeline.analyze.reasons import reasons
+from pipeline.analyze.samples import Sample, StartFacts, StartKey, Window
+from pipeline.analyze.speedup import cell_speedups
+from pipeline.analyze.verdict import decide
+from pipeline.domain.verdict import DEFAULT_MARGIN, Speedup, Verdict
+from pipeline.settings import load_settings
+from pipeline.steps.warehousing import open_migrated
+from pipeline.warehouse.derived import write_derived
+from pipeline.warehouse.queries import aa_pairs, cell_measurements, paired_requests
+
+Rows = Sequence[Mapping[str, Any]]
+Group = tuple[str, str, str]  # hardware, engine, target: what may be compared
+VERDICT_METRIC = "latency_speedup"
+
+
+def analyze_sweep(sweep_id: str, *, margin: float | None, report: Callable[[str], None]) -> dict[str, Any]:
+    """See pipeline.steps.analyze_sweep."""
+    engine, _ = open_migrated(load_settings())
+    measured = cell_measurements(engine, sweep_id)
+    requests = paired_requests(engine, sweep_id)
+    pairs = aa_pairs(engine, sweep_id)
+    speedups: list[Speedup] = []
+    verdicts: list[Verdict] = []
+    groups: dict[Group, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in measured:
+        groups[row["hardware_id"], row["engine_id"], row["target_name"]].append(row)
+    for group, rows in groups.items():
+        cells = {row["cell_id"] for row in rows}
+        samples = [_sample(row) for row in requests if row["cell_id"] in cells and row["hardware_id"] == group[0]]
+        found = _group(rows, samples, pairs=pairs, group=group, margin=margin or DEFAULT_MARGIN, sweep_id=sweep_id)
+        speedups.extend(found[0])
+        verdicts.extend(found[1])
+    write_derived(engine, sweep_id, speedups=speedups, verdicts=verdicts)
+    report(f"sweep {sweep_id}: {len(speedups)} speedups, {len(verdicts)} verdicts")
+    return {"sweep_id": sweep_id, "speedups": len(speedups), "verdicts": len(verdicts)}
+
+
+def _group(
+    rows: Rows, samples: Sequence[Sample], *, pairs: Rows, group: Group, margin: float, sweep_id: str
+) -> tuple[list[Speedup], list[Verdict]]:
+    windows = [_window(row) for row in rows]
+    starts = start_variance(_aa_by_block(pairs, group))
+    tonight = _aa_by_cell(pairs, group, sweep_id)
+    speedups: list[Speedup] = []
+    verdicts: list[Verdict] = []
+    baselines = {row["cell_id"]: row["baseline_cell_id"] for row in rows if not row["is_baseline"]}
+    for cell_id, baseline_cell_id in sorted(baselines.items()):
+        found = cell_speedups(
+            samples, windows, sweep_id=sweep_id, cell_id=cell_id, baseline_cell_id=baseline_cell_id, starts=starts
+        )
+        speedups.extend(speedup for speedup, _ in found)
+        for speedup, interval in found:
+            if speedup.metric == VERDICT_METRIC:
+                why = _why(speedup, rows, windows, samples, baseline_cell_id=baseline_cell_id, starts=starts)
+                aa = tonight.get(baseline_cell_id)
+                verdicts.append(decide(speedup, interval, margin=margin, aa_log_ratio=aa, reasons=why))
+    return speedups, verdicts
+
+
+def _why(
+    speedup: Speedup,
+    rows: Rows,
+    windows: Sequence[Window],
+    samples: Sequence[Sample],
+    *,
+    baseline_cell_id: str,
+    starts: StartVariance,
+) -> tuple[str, ...]:
+    base = next((_facts(row) for row in rows if row["cell_id"] == baseline_cell_id), None)
+    arm = next((_facts(row) for row in rows if row["cell_id"] == speedup.cell_id), None)
+    facts = (base, arm) if base and arm else None
+    return reasons(speedup, windows, samples, baseline_cell_id=baseline_cell_id, facts=facts, starts=starts)
+
+
+def _aa_by_block(pairs: Rows, group: Group) -> dict[str, list[float]]:
+    blocks: dict[str, list[float]] = defaultdict(list)
+    for row in pairs:
+        if (row["hardware_id"], row["engine_id"], row["target"]) == group:
+            blocks[f"{row['sweep_id']}/{row['block_id']}"].append(float(row["aa_log_ratio"]))
+    return blocks
+
+
+def _aa_by_cell(pairs: Rows, group: Group, sweep_id: str) -> dict[str, float]:
+    cells: dict[str, list[float]] = defaultdict(list)
+    for row in pairs:
+        if row["sweep_id"] == sweep_id and (row["hardware_id"], row["engine_id"], row["target"]) == group:
+            cells[row["cell_id"]].append(float(row["aa_log_ratio"]))
+    return {cell_id: fmean(ratios) for cell_id, ratios in cells.items()}
+
+
+def _start(row: Mapping[str, Any]) -> StartKey:
+    return StartKey(block_id=row["block_id"], start_index=row["start_index"], attempt=row["attempt"])
+
+
+def _sample(row: Mapping[str, Any]) -> Sample:
+    return Sample(
+        cell_id=row["cell_id"],
+        start=_start(row),
+        prompt_id=row["prompt_id"],
+        e2e_latency_ms=row["e2e_latency_ms"],
+        tpot_ms=row["tpot_ms"],
+        output_tokens=row["output_tokens"],
+        failed=row["error"] is not None,
+    )
+
+
+def _window(row: Mapping[str, Any]) -> Window:
+    return Window(
+        cell_id=row["cell_id"],
+        start=_start(row),
+        is_baseline=row["is_baseline"],
+        at_s=float(row["started_at"]),
+        output_tokens=row["output_tokens"],
+        window_s=row["window_s"],
+        ttft_sum_share=row["prefill_share"],
+        server_output_tokens=row["server_output_tokens"],
+        requests=row["requests"],
+        engine_steps=row["engine_steps"],
+        step_time_ms=row["step_time_ms"],
+        drafts=row["drafts"],
+        drafted_tokens=row["drafted_tokens"],
+        accepted_tokens=row["accepted_tokens"],
+    )
+
+
+def _facts(row: Mapping[str, Any]) -> StartFacts:
+    return StartFacts(
+        model_runner=row["model_runner"],
+        async_scheduling=row["async_scheduling"],
+        attention_backend=row["attention_backend"],
+        kv_cache_tokens=row["kv_cache_tokens"],
+    )

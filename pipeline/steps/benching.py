@@ -1,0 +1,190 @@
+"""A block, measured: server starts in order, every repetition written before the next begins."""
+
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.domain.block import Block, CellOutcome, Interruption
+from pipeline.domain.hardware import Hardware
+from pipeline.domain.model import ResolvedModel
+from pipeline.domain.server_start import ServerStart
+from pipeline.plan.remaining import Complete, Remaining, remaining
+from pipeline.records import files
+from pipeline.records.block import (
+    Host,
+    append_host,
+    attempt_directories,
+    complete_repetitions,
+    current_repetitions,
+    read_block,
+    read_hosts,
+    read_result,
+    read_starts,
+    write_result,
+)
+from pipeline.records.layout import INTERRUPTIONS_FILE
+from pipeline.records.repetition import Manifest
+from pipeline.settings import Settings, load_settings
+from pipeline.steps.preparing import Prepared, prepare
+from pipeline.steps.serving import compress_logs, run_start
+from pipeline.telemetry.hardware import find_hardware
+
+Report = Callable[[str], None]
+Progress = Callable[[int, int, str], None]
+
+ATTEMPTS = 2  # of a start whose failure is worth another try, inside one run of the block
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the parts of one run of a block share."""
+
+    block: Block
+    directory: Path
+    prepared: Prepared
+    settings: Settings
+    report: Report
+    progress: Progress | None
+
+    @property
+    def planned(self) -> int:
+        """Repetitions in the plan."""
+        return sum(len(start.cells) for start in self.block.starts) * self.block.repetitions
+
+    @property
+    def complete(self) -> int:
+        """Repetitions on disk, made on the hardware that the block runs on now."""
+        return len({(m.start_index, m.cell_id, m.repetition) for _, m in current_repetitions(self.directory)})
+
+
+def bench_block(block_dir: str, *, report: Report, progress: Progress | None) -> dict[str, Any]:
+    """See pipeline.steps.bench_block."""
+    directory = Path(block_dir)
+    block = read_block(directory)
+    result = read_result(directory)
+    if result is None:
+        _measure(block, directory, report=report, progress=progress)
+        result = read_result(directory)
+        if result is None:
+            message = f"{directory} has no result after it was measured"
+            raise RuntimeError(message)
+    else:
+        report(f"block {block.block_id} is complete already")
+    return {"block_dir": block_dir} | {
+        status: sum(1 for outcome in result.outcomes if outcome.status == status)
+        for status in ("measured", "failed", "skipped")
+    }
+
+
+def _measure(block: Block, directory: Path, *, report: Report, progress: Progress | None) -> None:
+    settings = load_settings()
+    gaps: list[Interruption] = []
+    hardware = find_hardware(wanted=block.engine.platform)
+    earlier = read_hosts(directory)
+    if block.starts:
+        compress_logs(attempt_directories(directory))  # of a run that was killed
+        prepared = prepare(block, settings=settings, report=report)
+        append_host(directory, _host(hardware, prepared.models, prepared.engine.packages))
+        bench = Bench(block, directory, prepared, settings, report, progress)
+        moved = bool(earlier) and earlier[-1].hardware != hardware
+        gaps = _interruptions(bench, _rest(bench, complete_repetitions(directory), same_hardware=not moved))
+        _run_rest(bench)
+    else:
+        append_host(directory, _host(hardware, (), {}))
+    write_result(directory, block, outcomes(block, directory), gaps)
+
+
+def _host(hardware: Hardware, models: tuple[ResolvedModel, ...], packages: dict[str, str]) -> Host:
+    return Host(
+        hardware=hardware,
+        models=models,
+        engine_packages=packages,
+        hostname=socket.gethostname(),
+        recorded_at=_now(),
+    )
+
+
+def _run_rest(bench: Bench) -> None:
+    tried: dict[int, int] = {}
+    while True:
+        rest = _rest(bench, current_repetitions(bench.directory), tried=tried)
+        if not rest.todo:
+            return
+        todo = rest.todo[0]
+        tried[todo.start.index] = tried.get(todo.start.index, 0) + 1
+        run_start(bench, todo)
+
+
+def _rest(
+    bench: Bench,
+    found: Sequence[tuple[Path, Manifest]],
+    *,
+    same_hardware: bool = True,
+    tried: dict[int, int] | None = None,
+) -> Remaining:
+    attempts: dict[int, int] = {}
+    for path in attempt_directories(bench.directory):
+        index = int(path.parent.name.split("-", 1)[0])
+        attempts[index] = max(attempts.get(index, 0), int(path.name))
+    return remaining(
+        bench.block,
+        complete=[
+            Complete(m.start_index, m.attempt, m.cell_id, m.repetition, ended_at_s=m.ended_at_s) for _, m in found
+        ],
+        attempts=attempts,
+        failed=_given_up(bench, tried or {}),
+        now_s=datetime.now(UTC).timestamp(),
+        same_hardware=same_hardware,
+    )
+
+
+def _given_up(bench: Bench, tried: dict[int, int]) -> set[tuple[int, str]]:
+    """Cells of starts whose last failure is final, or that failed often enough in this run."""
+    last: dict[int, ServerStart] = {}
+    for start in read_starts(bench.directory):
+        last[start.index] = max(start, last.get(start.index, start), key=lambda s: s.attempt)
+    final = {
+        index
+        for index, start in last.items()
+        if start.failure and (not start.failure.retryable or tried.get(index, 0) >= ATTEMPTS)
+    }
+    return {(s.index, cell.cell_id) for s in bench.block.starts if s.index in final for cell in s.cells}
+
+
+def _interruptions(bench: Bench, rest: Remaining) -> list[Interruption]:
+    path = bench.directory / INTERRUPTIONS_FILE
+    known = list(files.read(path, tuple[Interruption, ...])) if path.exists() else []
+    if rest.gap_s is not None and rest.todo:
+        known.append(Interruption(resumed_at=_now(), gap_s=rest.gap_s, reopened=rest.reopened))
+        files.write_bytes(path, files.dump(tuple(known), tuple[Interruption, ...]))
+        again = ", with a new opening baseline" if rest.reopened else ""
+        bench.report(f"block {bench.block.block_id}: resumed {rest.gap_s:.0f} s after the last repetition{again}")
+    return known
+
+
+def outcomes(block: Block, directory: Path) -> list[CellOutcome]:
+    """Return what became of every planned cell, from what lies in `directory`."""
+    complete: dict[tuple[int, str], set[int]] = {}
+    for _, manifest in current_repetitions(directory):
+        complete.setdefault((manifest.start_index, manifest.cell_id), set()).add(manifest.repetition)
+    failures = {start.index: start.failure for start in read_starts(directory) if start.failure}
+    found = [CellOutcome(None, skip.cell.cell_id, "skipped", reason=skip.reason) for skip in block.skipped]
+    for start in block.starts:
+        for cell in start.cells:
+            done = len(complete.get((start.index, cell.cell_id), ()))
+            if done == block.repetitions:
+                found.append(CellOutcome(start.index, cell.cell_id, "measured"))
+                continue
+            failure = failures.get(start.index)
+            said = f"{failure.message} {failure.next_step}" if failure else "the block did not finish: bench it again"
+            reason = f"{done} of {block.repetitions} repetitions: {said}" if done else said
+            name = failure.failure_class if failure else None
+            found.append(CellOutcome(start.index, cell.cell_id, "failed", reason=reason, failure=name))
+    return found
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

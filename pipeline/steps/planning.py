@@ -1,0 +1,109 @@
+"""Matrix -> plan on disk."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.domain.block import Block, Sweep
+from pipeline.domain.cell import Cell
+from pipeline.engines.capability import unsupported
+from pipeline.errors import UserError
+from pipeline.matrix.expand import Expansion, expand
+from pipeline.matrix.load import load_matrix
+from pipeline.matrix.select import select
+from pipeline.plan.blocks import LAYOUT_VERSION, plan_block
+from pipeline.records.block import SweepPlan, read_sweep, write_sweep
+from pipeline.records.layout import RESULT_FILE, SWEEP_FILE
+from pipeline.settings import REPOSITORY, Settings, load_settings
+from pipeline.workloads.sets import WORKLOADS
+
+
+def expand_matrix(matrix: str, *, overrides: Mapping[str, Any]) -> Expansion:
+    """Read, narrow and expand a matrix file. Raises UserError."""
+    chosen = select(load_matrix(_found(matrix), workloads=WORKLOADS), overrides)
+    return expand(chosen, workloads=WORKLOADS)
+
+
+def new_sweep_id(matrix: str, *, overrides: Mapping[str, Any]) -> str:
+    """Return an id for a sweep that begins now: the matrix's name and the time, UTC."""
+    return _sweep_id(expand_matrix(matrix, overrides=overrides).name, datetime.now(UTC))
+
+
+def _sweep_id(name: str, now: datetime) -> str:
+    return f"{name}-{now:%Y%m%dT%H%M%SZ}"
+
+
+def _found(matrix: str) -> Path:
+    """A relative path is looked for here, then in the repository: Airflow's tasks run in another directory."""
+    path = Path(matrix)
+    return path if path.exists() or path.is_absolute() else REPOSITORY / path
+
+
+def plan_blocks(expansion: Expansion, *, sweep_id: str, trigger: str, planned_at: str) -> tuple[Sweep, list[Block]]:
+    """Order the blocks of a sweep; pure."""
+    sweep = Sweep(
+        sweep_id=sweep_id,
+        matrix_name=expansion.name,
+        matrix_hash=expansion.matrix_hash,
+        planned_at=planned_at,
+        trigger=trigger,
+    )
+    blocks = [
+        plan_block(
+            group.arms,
+            sweep=sweep,
+            number=number,
+            engine=group.engine,
+            target=group.target,
+            repetitions=expansion.repetitions,
+            seed=expansion.seed,
+            unsupported=_reason,
+        )
+        for number, group in enumerate(expansion.groups, start=1)
+    ]
+    return sweep, blocks
+
+
+def plan_sweep(matrix: str, *, sweep_id: str | None, trigger: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """See pipeline.steps.plan_sweep."""
+    settings = load_settings()
+    expansion = expand_matrix(matrix, overrides=overrides)
+    now = datetime.now(UTC)
+    if sweep_id is None:
+        sweep_id = unfinished(settings, expansion) or _sweep_id(expansion.name, now)
+    elif not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", sweep_id):
+        message = f"{sweep_id!r} is no sweep id: letters, digits, '.', '_' and '-' only."
+        raise UserError(message)
+    directory = settings.runs / sweep_id
+    planned_at = now.isoformat()
+    if (directory / SWEEP_FILE).exists():
+        planned_at = read_sweep(directory).sweep.planned_at
+    sweep, blocks = plan_blocks(expansion, sweep_id=sweep_id, trigger=trigger, planned_at=planned_at)
+    plan = SweepPlan(layout_version=LAYOUT_VERSION, sweep=sweep, blocks=tuple(block.block_id for block in blocks))
+    paths = write_sweep(directory, plan, blocks)
+    skipped = sum(len(block.skipped) for block in blocks)
+    return {
+        "sweep_id": sweep_id,
+        "sweep_dir": str(directory),
+        "blocks": [str(path) for path in paths],
+        "cells": sum(len(s.cells) for block in blocks for s in block.starts if s.position == "arm") + skipped,
+        "skipped": skipped,
+    }
+
+
+def unfinished(settings: Settings, expansion: Expansion) -> str | None:
+    """Return the newest sweep of the same matrix that has a block without a result; None when there is none."""
+    plans = []
+    for path in settings.runs.glob(f"{expansion.name}-*/{SWEEP_FILE}"):
+        plan = read_sweep(path.parent)
+        if plan.sweep.matrix_hash != expansion.matrix_hash or plan.sweep.trigger != "cli":
+            continue
+        if any(not (path.parent / block / RESULT_FILE).exists() for block in plan.blocks):
+            plans.append(plan.sweep)
+    return max(plans, key=lambda sweep: sweep.planned_at).sweep_id if plans else None
+
+
+def _reason(cell: Cell) -> str | None:
+    return unsupported(cell.engine, cell.method, temperature=cell.temperature)

@@ -1,0 +1,64 @@
+"""The engine and the models of a block, on the machine that measures it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.domain.block import Block
+from pipeline.domain.model import Model, ResolvedModel
+from pipeline.engines.install import InstalledEngine, install
+from pipeline.models.pair import check_pair
+from pipeline.models.resolve import resolve
+from pipeline.records.block import read_block
+from pipeline.settings import Settings, load_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a block is measured with."""
+
+    engine: InstalledEngine
+    target: ResolvedModel
+    drafts: dict[str, ResolvedModel]  # by name
+
+    @property
+    def models(self) -> tuple[ResolvedModel, ...]:
+        """Target first, then the drafts by name."""
+        return (self.target, *(self.drafts[name] for name in sorted(self.drafts)))
+
+
+def prepare(block: Block, *, settings: Settings, report: Callable[[str], None]) -> Prepared:
+    """Install the engine and resolve every model of `block`. What is there already is reused.
+
+    Raises UserError for a release or model that does not exist, or a draft with another tokenizer; EnvironmentFault
+    when the machine cannot.
+    """
+    engine = install(block.engine, root=settings.engines, report=report)
+
+    def resolved(model: Model) -> ResolvedModel:
+        return resolve(model, root=settings.models, engine_python=engine.python, report=report)
+
+    target = resolved(block.target)
+    drafts: dict[str, ResolvedModel] = {}
+    for start in block.starts:
+        draft = start.method.draft
+        if draft and draft.name not in drafts:
+            drafts[draft.name] = resolved(draft)
+            if warning := check_pair(target, drafts[draft.name]):
+                report(f"warning: {warning}")
+    return Prepared(engine=engine, target=target, drafts=drafts)
+
+
+def prepare_block(block_dir: str, *, report: Callable[[str], None]) -> dict[str, Any]:
+    """See pipeline.steps.prepare_block."""
+    block = read_block(Path(block_dir))
+    if not block.starts:
+        report(f"block {block.block_id}: every cell is skipped, nothing to prepare")
+        return {"block_dir": block_dir, "engine": block.engine.engine_id, "models": []}
+    prepared = prepare(block, settings=load_settings(), report=report)
+    return {
+        "block_dir": block_dir,
+        "engine": prepared.engine.engine.engine_id,
+        "models": [f"{model.model.name}@{model.revision}" for model in prepared.models],
+    }

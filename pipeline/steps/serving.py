@@ -1,0 +1,185 @@
+"""One server start: serve the arm, warm up, and write one repetition after the other."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.domain.cell import Cell
+from pipeline.domain.engine import EngineFacts
+from pipeline.domain.server_start import Failure, ServerStart
+from pipeline.drive.client import Load, drain, drive, warm_up
+from pipeline.engines.argv import build, environment, redact
+from pipeline.engines.failures import classify
+from pipeline.engines.startup_log import read as read_log
+from pipeline.measure.counters import in_flight
+from pipeline.plan.remaining import Todo
+from pipeline.records import files
+from pipeline.records.block import write_start
+from pipeline.records.layout import LAYOUT_VERSION, LOG_FILE, attempt_directory, repetition_directory
+from pipeline.records.repetition import Window, write_repetition
+from pipeline.serve.errors import ServerFailed
+from pipeline.serve.ports import first_free_port
+from pipeline.serve.server import Server, serve
+from pipeline.system.processes import home_marker
+from pipeline.workloads.sets import WORKLOADS
+
+if TYPE_CHECKING:
+    from pipeline.steps.benching import Bench
+
+SERVED_MODEL = "target"
+VLLM_PORT = 28000
+DRAIN_S = 60.0
+
+
+def run_start(bench: "Bench", todo: Todo) -> None:
+    """Serve one arm and measure its missing repetitions. A failure of the server is recorded, not raised."""
+    block, start = bench.block, todo.start
+    directory = attempt_directory(bench.directory, start, todo.attempt)
+    directory.mkdir(parents=True, exist_ok=True)
+    port = bench.settings.vllm_port or first_free_port(VLLM_PORT)
+    settings = start.cells[0].server
+    draft = bench.prepared.drafts.get(start.method.draft.name) if start.method.draft else None
+    argv = build(
+        bench.prepared.engine.python,
+        engine=block.engine,
+        target=bench.prepared.target,
+        method=start.method,
+        draft=draft,
+        server=settings,
+        port=port,
+        served_model=SERVED_MODEL,
+    )
+    told = environment(block.engine, server=settings, cache_root=bench.settings.home / "cache")
+    record = ServerStart(
+        layout_version=LAYOUT_VERSION,
+        index=start.index,
+        attempt=todo.attempt,
+        position=start.position,
+        method_name=start.method.name,
+        argv=argv,
+        environment=redact(told),
+        started_at=datetime.now(UTC).isoformat(),
+        ready_s=None,
+        facts=EngineFacts(),
+    )
+    log = directory / LOG_FILE
+    bench.report(f"{start.name}: starting vLLM {block.engine.version} on port {port}")
+    try:
+        with serve(
+            argv,
+            environment=told,
+            port=port,
+            served_model=SERVED_MODEL,
+            log_path=log,
+            lock_path=bench.settings.locks / f"{accelerator(block.engine.platform)}.lock",
+            marker=home_marker(bench.settings.home),
+            start_timeout_s=bench.settings.start_timeout_s,
+            classify=classify,
+            report=bench.report,
+        ) as server:
+            record = replace(record, ready_s=server.ready_s, facts=read_log(_text(log)))
+            write_start(directory, record)
+            bench.report(f"{start.name}: ready after {server.ready_s:.0f} s")
+            for cell, repetition in todo.repetitions:
+                _repeat(bench, server, todo=todo, cell=cell, repetition=repetition)
+    except ServerFailed as error:
+        record = replace(record, facts=read_log(_text(log)), failure=error.failure)
+        bench.report(f"{start.name}: failed ({error.failure.failure_class}): {error.failure.message}")
+        write_start(directory, record)
+    finally:
+        compress_logs([directory])
+
+
+def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetition: int) -> None:
+    load = Load(
+        prompts=WORKLOADS[cell.workload].prompts[: cell.prompts],
+        concurrency=cell.concurrency,
+        output_tokens=cell.output_tokens,
+        temperature=cell.temperature,
+        seed=cell.seed,
+        request_timeout_s=bench.settings.request_timeout_s,
+    )
+    window = measure_window(server, load)
+    attempt = attempt_directory(bench.directory, todo.start, todo.attempt)
+    write_repetition(
+        repetition_directory(attempt, cell.cell_id, repetition),
+        window,
+        start_index=todo.start.index,
+        attempt=todo.attempt,
+        position=todo.start.position,
+        cell_id=cell.cell_id,
+        repetition=repetition,
+    )
+    _tell(bench, cell, repetition, window)
+
+
+def measure_window(server: Server, load: Load) -> Window:
+    """Warm up, drain, scrape, send the fixed prompts, drain, scrape. Raises ServerFailed when the server died."""
+    warm_up(server.url, load, served_model=SERVED_MODEL)
+    before = _drained(server)
+    driven = drive(server.url, load, served_model=SERVED_MODEL)
+    after = _drained(server)
+    return Window(
+        requests=driven.requests,
+        before=before,
+        after=after,
+        started_at=driven.started_at,
+        started_at_s=driven.started_at_s,
+        ended_at_s=driven.ended_at_s,
+        origin_ns=driven.origin_ns,
+        client_cpu_s=driven.client_cpu_s,
+    )
+
+
+def _drained(server: Server) -> str:
+    text = ""
+
+    def running() -> float | None:
+        nonlocal text
+        server.check()
+        text = server.scrape()
+        return in_flight(text)
+
+    try:
+        drain(running, deadline_s=DRAIN_S)
+    except TimeoutError as error:
+        failure = Failure(
+            failure_class="engine_died",
+            message=f"{error}: the engine hangs.",
+            next_step="Look at the end of server.log; the start is tried again once.",
+            retryable=True,
+        )
+        raise ServerFailed(failure) from error
+    return text
+
+
+def _tell(bench: "Bench", cell: Cell, repetition: int, window: Window) -> None:
+    tokens = sum(record.output_tokens or 0 for record in window.requests)
+    failed = sum(1 for record in window.requests if record.failed)
+    seconds = max(window.ended_at_s - window.started_at_s, 1e-9)
+    trouble = f", {failed} of {len(window.requests)} requests failed" if failed else ""
+    bench.report(
+        f"{cell.label} repetition {repetition}: {tokens} tokens in {seconds:.1f} s ({tokens / seconds:.1f}/s){trouble}"
+    )
+    if bench.progress:
+        bench.progress(bench.complete, bench.planned, cell.label)
+
+
+def accelerator(platform: str) -> str:
+    """The name of what a lock protects."""
+    return "cpu" if platform == "cpu" else "gpu-0"
+
+
+def compress_logs(attempts: Iterable[Path]) -> None:
+    """Compress server logs that lie there as plain text; a killed run leaves them so."""
+    for directory in attempts:
+        plain = directory / LOG_FILE
+        if plain.exists():
+            files.write_bytes(directory / f"{LOG_FILE}.zst", files.compress(plain.read_bytes()))
+            plain.unlink()
+
+
+def _text(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""

@@ -1,0 +1,37 @@
+"""Which warehouse: the one of WAREHOUSE_URL, or the embedded one, started and migrated when it does not run."""
+
+from sqlalchemy import Engine
+
+from pipeline.settings import Settings
+from pipeline.system import postgres
+from pipeline.system.layout import Layout
+from pipeline.system.up import WAREHOUSE_DATABASE
+from pipeline.warehouse.database import open_warehouse
+from pipeline.warehouse.migrate import migrate
+
+
+def warehouse_url(settings: Settings) -> str:
+    """Return the address of the warehouse; without WAREHOUSE_URL, start the embedded one if need be."""
+    if settings.warehouse_url:
+        return settings.warehouse_url
+    layout = Layout(settings.home)
+    layout.make()
+    server = postgres.start(layout.postgres, port=settings.postgres_port)
+    return postgres.ensure_database(server, WAREHOUSE_DATABASE)
+
+
+def migrate_warehouse(url: str) -> None:
+    """Bring the warehouse at `url` to this release's schema and views."""
+    migrate(open_warehouse(url))
+
+
+def open_migrated(settings: Settings) -> tuple[Engine, str]:
+    """Return an engine on the warehouse, at this release's schema, and its address.
+
+    A warehouse given by WAREHOUSE_URL is migrated by its owner (`specwatch db migrate`), not in passing.
+    """
+    url = warehouse_url(settings)
+    engine = open_warehouse(url)
+    if not settings.warehouse_url:
+        migrate(engine)
+    return engine, url
