@@ -1,0 +1,1 @@
+"""Charts: DataFrame -> Altair chart. None of them knows Streamlit or the warehouse."""

@@ -1,0 +1,72 @@
+"""The controls of a page. Each is a query parameter, so that an address is a view."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import scope
+
+FILTERS = (("workload", "Workload"), ("method_name", "Method"), ("concurrency", "Concurrency"))
+
+
+@dataclass(frozen=True, slots=True)
+class Scoped:
+    """The rows that may stand together, and what was chosen to get there."""
+
+    rows: pd.DataFrame
+    hardware: str  # label, as offered
+    engine_version: str | None  # None on pages that show all versions
+    filters: dict[str, list[Any]]
+
+
+def choose(rows: pd.DataFrame, *, one_version: bool) -> Scoped:
+    """Draw the controls and return the rows of one hardware, target, kind of weights and of acceptance.
+
+    A control with one option is drawn only when it names what the reader must know: hardware, target, version.
+    """
+    hardware = scope.hardware_choice(rows)
+    version = None
+    with st.container(horizontal=True, key="scope"):
+        label = _select("Hardware", hardware, key="hardware")
+        rows = hardware.narrow(rows, label)
+        target = scope.value_choice(rows, "target")
+        rows = target.narrow(rows, _select("Target model", target, key="target"))
+        if one_version:
+            versions = scope.version_choice(rows)
+            version = _select("vLLM version", versions, key="version")
+            rows = versions.narrow(rows, version)
+        weights = scope.weights_choice(rows)
+        rows = weights.narrow(rows, _select_if_many("Weights", weights, key="weights"))
+        acceptance = scope.value_choice(rows, "acceptance")
+        rows = acceptance.narrow(rows, _select_if_many("Acceptance", acceptance, key="acceptance"))
+    return _filtered(rows, hardware=label, version=version)
+
+
+def _filtered(rows: pd.DataFrame, *, hardware: str, version: str | None) -> Scoped:
+    chosen: dict[str, list[Any]] = {}
+    with st.container(horizontal=True, key="filters"):
+        for column, name in FILTERS:
+            options = sorted(rows[column].dropna().unique().tolist())
+            if len(options) > 1:
+                chosen[name.lower()] = st.multiselect(
+                    name,
+                    options,
+                    key=column,
+                    bind="query-params",
+                    placeholder=f"All {len(options)}",
+                    width=260,
+                )
+                if chosen[name.lower()]:
+                    rows = rows[rows[column].isin(chosen[name.lower()])]
+    return Scoped(rows, hardware, version, chosen)
+
+
+def _select(name: str, choice: scope.Choice, *, key: str) -> str:
+    width = min(max(9 * max(map(len, choice.labels)) + 60, 150), 460)
+    return str(st.selectbox(name, choice.labels, key=key, bind="query-params", width=width))
+
+
+def _select_if_many(name: str, choice: scope.Choice, *, key: str) -> str:
+    return _select(name, choice, key=key) if len(choice.options) > 1 else choice.labels[0]
