@@ -65,5 +65,5 @@ def _stay(settings: Settings) -> None:
     tell("the system was ended")
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt

@@ -1,5 +1,6 @@
 """Whole files or none: everything is written beside its place and renamed. JSON by way of pydantic's TypeAdapter."""
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -27,7 +28,8 @@ def write_bytes(path: Path, content: bytes) -> str:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             message = f"the disk is full: {path} could not be written. Free space there; what is complete is kept."
             raise EnvironmentFault(message) from error
