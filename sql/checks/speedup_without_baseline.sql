@@ -1,0 +1,24 @@
+-- A speedup of a cell of which one arm was not measured in that sweep.
+select
+    s.sweep_id,
+    s.cell_id,
+    s.metric
+from warehouse.speedup as s
+inner join warehouse.cell as c
+    on s.cell_id = c.cell_id
+where
+    not exists (
+        select 1
+        from warehouse.measurement as arm
+        where
+            arm.sweep_id = s.sweep_id
+            and arm.cell_id = s.cell_id
+    )
+    or not exists (
+        select 1
+        from warehouse.measurement as baseline
+        where
+            baseline.sweep_id = s.sweep_id
+            and baseline.cell_id = c.baseline_cell_id
+    )
+    or c.cell_id = c.baseline_cell_id;

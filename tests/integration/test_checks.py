@@ -1,0 +1,63 @@
+"""sql/checks: no row on good data, a row for each fault."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine, text
+
+from pipeline.warehouse.database import open_warehouse
+from pipeline.warehouse.derived import write_derived
+from pipeline.warehouse.load import stage
+from pipeline.warehouse.migrate import SQL
+from pipeline.warehouse.publish import publish
+from tests.support import warehouse as build
+
+ARM = build.cell().cell_id
+BASE = build.cell(build.BASE).cell_id
+CHECKS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((SQL / "checks").glob("*.sql"))}
+FAULTS = {
+    "acceptance_out_of_range": "update warehouse.measurement set accepted_tokens = 99 where drafts is not null",
+    "orphan_measurement": "delete from warehouse.cell_outcome where start_index = 1",
+    "overlapping_server_starts": (
+        "update warehouse.server_start set started_at = timestamptz '2026-01-01 02:00:01+00' where start_index = 1"
+    ),
+    "speedup_across_hardware": ("update warehouse.measurement set hardware_id = 'other' where position = 'closing'"),
+    "speedup_without_baseline": f"delete from warehouse.measurement where cell_id = '{BASE}'",  # noqa: S608
+    "verdict_older_than_its_data": "update warehouse.verdict set computed_at = computed_at - interval '1 day'",
+    "verdict_without_its_speedup": "delete from warehouse.speedup",
+}
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    engine = open_warehouse(database_url)
+    publish(engine, stage(engine, build.block_load()))
+    write_derived(engine, "s1", speedups=[build.speedup(ARM)], verdicts=[build.verdict(ARM)])
+    yield engine
+    engine.dispose()
+
+
+def failing(engine: Engine) -> set[str]:
+    with engine.connect() as connection:
+        return {name for name, check in CHECKS.items() if connection.execute(text(check)).all()}
+
+
+def test_good_data_passes_every_check(engine: Engine) -> None:
+    assert failing(engine) == set()
+
+
+def test_every_check_has_a_fault_that_it_finds() -> None:
+    assert set(FAULTS) == set(CHECKS)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_check_finds_its_fault(engine: Engine, name: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "insert into warehouse.hardware (hardware_id, kind, name, accelerators, host_cpu, logical_cpus, label) "
+                "values ('other', 'cpu', 'x', 0, 'x', 1, 'x')"
+            )
+        )
+        connection.execute(text(FAULTS[name]))
+    assert name in failing(engine)
