@@ -42,23 +42,26 @@ def matrix_dag(
         is_paused_upon_creation=False,
         default_args={"owner": "specwatch", "retries": 2, "retry_delay": timedelta(seconds=15)},
     ) as dag:
-        planned = plan(trigger)
-        ingested = ingest.expand(block_dir=planned["blocks"])
-        block.expand(block_dir=planned["blocks"]) >> ingested
-        ingested >> analyze(planned["sweep_id"]) >> gate()
+        blocks = plan(trigger)
+        ingested = ingest.expand(block_dir=blocks)
+        block.expand(block_dir=blocks) >> ingested
+        ingested >> analyze() >> gate()
     return dag
 
 
-@task(multiple_outputs=True)
-def plan(trigger: str) -> dict[str, Any]:
-    """Write the plan of this run to its run directory: blocks, and cells that are skipped with their reason."""
+@task
+def plan(trigger: str) -> list[str]:
+    """Write the plan of this run to its run directory: the blocks, and the cells that are skipped with their reason."""
     from pipeline import steps
 
     context = get_current_context()
     asked = overrides(context["params"], conf=context["dag_run"].conf or {})
     with final_errors():
         matrix = context["params"]["matrix"]
-        return steps.plan_sweep(matrix, sweep_id=sweep_id(context["dag_run"]), trigger=trigger, overrides=asked)
+        planned = steps.plan_sweep(matrix, sweep_id=sweep_id(context["dag_run"]), trigger=trigger, overrides=asked)
+    for key in ("sweep_id", "sweep_dir"):
+        context["ti"].xcom_push(key=key, value=planned[key])
+    return planned["blocks"]  # only a task's return value can be mapped over
 
 
 @task(**GPU, map_index_template=BLOCK_LABEL, execution_timeout=timedelta(hours=2))
@@ -70,7 +73,13 @@ def prepare(block_dir: str) -> None:
         steps.prepare_block(block_dir)
 
 
-@task(**GPU, map_index_template=BLOCK_LABEL, retries=3, execution_timeout=timedelta(hours=12))
+@task(
+    **GPU,
+    map_index_template=BLOCK_LABEL,
+    retries=3,
+    retry_delay=timedelta(seconds=5),
+    execution_timeout=timedelta(hours=12),
+)
 def bench(block_dir: str) -> None:
     """Measure the block. A retry resumes after the last complete repetition."""
     from pipeline import steps
@@ -82,7 +91,7 @@ def bench(block_dir: str) -> None:
 @task_group
 def block(block_dir: str) -> None:
     """What the GPU worker does for one block."""
-    prepare(block_dir) >> bench(block_dir)
+    prepare(block_dir=block_dir) >> bench(block_dir=block_dir)  # by name: the label reads op_kwargs
 
 
 @task(
@@ -105,12 +114,12 @@ def ingest(block_dir: str) -> str:
 
 
 @task(trigger_rule="all_done_min_one_success", multiple_outputs=False)
-def analyze(sweep: str) -> dict[str, Any]:
+def analyze() -> dict[str, Any]:
     """Speedups with intervals, and verdicts, of whatever was published."""
     from pipeline import steps
 
     with final_errors():
-        return steps.analyze_sweep(sweep)
+        return steps.analyze_sweep(from_plan("sweep_id"))
 
 
 @task(trigger_rule="all_done")
@@ -118,13 +127,9 @@ def gate() -> None:
     """Red, naming the cells, unless every planned cell was measured or skipped, and passed. The only leaf."""
     from pipeline import steps
 
-    context = get_current_context()
-    sweep_dir = context["ti"].xcom_pull(task_ids="plan", key="sweep_dir")
-    if sweep_dir is None:
-        raise AirflowFailException("nothing was planned: see the log of the task plan")
     with final_errors():
-        steps.check_sweep(sweep_dir)
-    if failed := failed_tasks(context):
+        steps.check_sweep(from_plan("sweep_dir"))
+    if failed := failed_tasks(get_current_context()):
         raise AirflowFailException(f"every cell passed, but these tasks failed: {', '.join(failed)}")
 
 
@@ -146,6 +151,14 @@ def overrides(params: Mapping[str, Any], *, conf: Mapping[str, Any]) -> dict[str
     if unknown := sorted(set(conf) - set(params)):
         raise AirflowFailException(f"no parameter {', '.join(unknown)}; this DAG has {', '.join(sorted(params))}")
     return {key: params[name] for name, key in OVERRIDES.items() if params.get(name)} or None
+
+
+def from_plan(key: str) -> str:
+    """Return what the task `plan` of this run pushed under `key`."""
+    value = get_current_context()["ti"].xcom_pull(task_ids="plan", key=key)
+    if value is None:
+        raise AirflowFailException("nothing was planned: see the log of the task plan")
+    return value
 
 
 def sweep_id(dag_run: Any) -> str:

@@ -170,10 +170,12 @@ def result(api: Airflow, dag_id: str, run_id: str) -> RunResult:
     return RunResult(dag_id=dag_id, run_id=run_id, state=str(run["state"]), tasks=tuple(tasks))
 
 
-def returned(api: Airflow, dag_id: str, run_id: str, *, task_id: str, map_index: int = -1) -> Any:
-    """Return what a task returned, or None when it returned nothing (yet)."""
+def returned(
+    api: Airflow, dag_id: str, run_id: str, *, task_id: str, key: str = "return_value", map_index: int = -1
+) -> Any:
+    """Return what a task returned (or pushed under `key`), or None when there is nothing (yet)."""
     run = urllib.parse.quote(run_id, safe="")
-    path = f"dags/{dag_id}/dagRuns/{run}/taskInstances/{task_id}/xcomEntries/return_value"
+    path = f"dags/{dag_id}/dagRuns/{run}/taskInstances/{task_id}/xcomEntries/{key}"
     try:
         return api.get(path, map_index=map_index, deserialize="false", stringify="false")["value"]
     except ApiError as error:
@@ -187,7 +189,7 @@ def task_log(api: Airflow, dag_id: str, run_id: str, *, task: TaskState) -> list
     run = urllib.parse.quote(run_id, safe="")
     path = f"dags/{dag_id}/dagRuns/{run}/taskInstances/{task.task_id}/logs/{max(task.try_number, 1)}"
     content = api.get(path, map_index=task.map_index, full_content="true")["content"]
-    return [str(entry.get("event", "")) if isinstance(entry, dict) else str(entry) for entry in content]
+    return [line for entry in content for line in _log_lines(entry)]
 
 
 def request(
@@ -253,6 +255,16 @@ def _task(item: Mapping[str, Any]) -> TaskState:
         try_number=item["try_number"],
         duration_s=item["duration"],
     )
+
+
+def _log_lines(entry: object) -> list[str]:
+    if not isinstance(entry, dict):
+        return [str(entry)]
+    event = str(entry.get("event", ""))
+    if event.startswith(("::group::", "::endgroup::")):
+        return []
+    causes = [f"{error['exc_type']}: {error['exc_value']}" for error in entry.get("error_detail") or ()]
+    return [event, *causes]
 
 
 def _detail(body: bytes) -> str:

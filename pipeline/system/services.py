@@ -106,6 +106,9 @@ def airflow_environment(site: Site) -> dict[str, str]:
         "AIRFLOW__EDGE__JOB_POLL_INTERVAL": "1",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+        # A task's supervisor can miss the end of its task and then sleeps this long: 5 s a task by default.
+        "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "2",
+        "AIRFLOW__WORKERS__MAX_FAILED_HEARTBEATS": "8",
         "AIRFLOW__WORKERS__SOCKET_CLEANUP_TIMEOUT": "5",
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
     }
@@ -138,6 +141,9 @@ def edge_environment(site: Site) -> dict[str, str]:
     return airflow_environment(site) | {
         "AIRFLOW_HOME": str(site.edge_home),
         "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(site.logs / "edge"),
+        # An api-server that restarts is back in half a minute: look often, and longer than that.
+        "AIRFLOW__EDGE__API_RETRIES": "60",
+        "AIRFLOW__EDGE__API_RETRY_WAIT_MAX": "2",
     }
 
 

@@ -1,5 +1,6 @@
 """Start the whole system on this machine, or what of it does not run yet, and wait until every part works."""
 
+import importlib.metadata
 import socket
 import subprocess
 import sys
@@ -25,6 +26,7 @@ DASHBOARD_PORT = 28501
 READY_S = 240.0
 MIGRATE_S = 300.0
 POLL_S = 0.5
+AIRFLOW_DISTRIBUTIONS = ("apache-airflow", "apache-airflow-providers-edge3")
 METADATA_DATABASE = "airflow"
 WAREHOUSE_DATABASE = "specwatch"
 
@@ -147,12 +149,23 @@ def _start(layout: Layout, site: Site, defined: tuple[Service, ...], *, report: 
         report("settings changed: restarting the services")
         supervise.shut_down(supervisor)
         end_marked(layout.marker, variables=(SYSTEM_VARIABLE,), grace_s=30.0)
-    _migrate_airflow(site, report=report)
+    _migrate_airflow(site, cluster=_cluster(layout), report=report)
     report(f"starting {', '.join(service.name for service in defined)}")
     supervise.start(supervisor, text)
 
 
-def _migrate_airflow(site: Site, *, report: Report) -> None:
+def _cluster(layout: Layout) -> str:
+    """Return what tells this database cluster from one that was made anew in its place."""
+    return str((layout.postgres / "PG_VERSION").stat().st_mtime_ns)
+
+
+def _migrate_airflow(site: Site, *, cluster: str, report: Report) -> None:
+    """Migrate Airflow's tables; `cluster` and the installed releases say whether that was done already."""
+    done = site.airflow_home / "migrated"
+    versions = " ".join(importlib.metadata.version(name) for name in AIRFLOW_DISTRIBUTIONS)
+    wanted = f"{cluster} {versions}\n"
+    if done.exists() and done.read_text(encoding="utf-8") == wanted:
+        return
     report("Airflow's own tables")
     log = site.logs / "airflow-migrate.log"
     with log.open("w", encoding="utf-8") as output:
@@ -168,6 +181,7 @@ def _migrate_airflow(site: Site, *, report: Report) -> None:
     if finished.returncode != 0:
         message = f"Airflow could not migrate its database:\n{_tail(log)}\nThe whole log: {log}"
         raise EnvironmentFault(message)
+    done.write_text(wanted, encoding="utf-8")
 
 
 def _wait_until_ready(
