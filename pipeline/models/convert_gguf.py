@@ -22,7 +22,8 @@ def convert(gguf: Path, *, output: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.bfloat16, **_dequantize())
     model.save_pretrained(output)
     tokenizer.save_pretrained(output)
-    _drop_quantization(output / "config.json")
+    for name in ("config.json", "generation_config.json"):
+        _drop_left_overs(output / name)
 
 
 def _dequantize() -> dict[str, Any]:
@@ -34,11 +35,14 @@ def _dequantize() -> dict[str, Any]:
     return {"quantization_config": GgufConfig(dequantize=True)}
 
 
-def _drop_quantization(path: Path) -> None:
-    """The saved weights are plain bfloat16; a left-over entry would make vLLM look for quantized ones."""
+def _drop_left_overs(path: Path) -> None:
+    """Drop what would make vLLM look for quantized weights, and what differs between releases of transformers."""
+    if not path.exists():
+        return
     config = json.loads(path.read_text(encoding="utf-8"))
-    if config.pop("quantization_config", None) is not None:
-        path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    for name in ("quantization_config", "transformers_version", "_name_or_path", "_model_name_or_path"):
+        config.pop(name, None)
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
