@@ -36,5 +36,21 @@ demo: env ## the whole system on this machine, one real sweep, the dashboard
 down: ## end everything `make demo` or `specwatch up` started
 	@$(BIN)/specwatch down
 
+test: env-dev ## everything, real vLLM for CPU included (about 20 minutes on 2 cores)
+	@$(BIN)/python -m pytest
+
+test-fast: env-dev ## without Airflow, browser and real vLLM
+	@$(BIN)/python -m pytest -m "not system and not browser and not real_vllm"
+
+check: env-dev ## ruff and mypy
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/ruff check --preview --select AIR dags && $(BIN)/mypy
+
+fmt: env-dev ## what a machine can mend
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+clean: ## remove the environment and everything the system made (engines, models, runs, database)
+	@[ ! -x $(BIN)/specwatch ] || $(BIN)/specwatch down
+	rm -rf $(VENV) .specwatch
+
 pins: $(VENV)/.uv ## rewrite requirements/*.txt from pyproject.toml (add UPGRADE=1 for newer versions)
 	@bash requirements/export.sh $(BIN)/uv $(if $(UPGRADE),--upgrade,)

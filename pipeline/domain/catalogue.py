@@ -19,7 +19,13 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("requests", "requests", "requests sent in the window", "never", "count"),
     Metric("failed_requests", "requests", "requests with an error class", "never", "count"),
     Metric("prompt_tokens", "tokens", "sum of usage.prompt_tokens of requests that succeeded", "never", "count"),
-    Metric("output_tokens", "tokens", "sum of usage.completion_tokens of requests that succeeded", "never", "count"),
+    Metric(
+        "output_tokens",
+        "tokens",
+        "sum of usage.completion_tokens of requests that succeeded",
+        "never",
+        "count",
+    ),
     Metric("window_s", "s", "last end - first send", "no request was sent"),
     Metric("output_tokens_per_s", "tokens/s", "output_tokens / window_s", "no request succeeded"),
     Metric("requests_per_s", "requests/s", "succeeded requests / window_s", "no request succeeded"),
@@ -43,7 +49,11 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("tokens_per_chunk", "tokens", "output tokens / chunks with tokens", "no chunk with a token"),
     Metric("prefill_share", "1", "sum of TTFT / sum of e2e latency", "no request produced a token"),
     Metric(
-        "server_output_tokens", "tokens", "difference of vllm:generation_tokens_total", "counter absent", "count"
+        "server_output_tokens",
+        "tokens",
+        "difference of vllm:generation_tokens_total",
+        "counter absent",
+        "count",
     ),
     Metric(
         "engine_steps",
@@ -53,7 +63,11 @@ CATALOGUE: tuple[Metric, ...] = (
         "count",
     ),
     Metric(
-        "drafts", "drafts", "difference of vllm:spec_decode_num_drafts_total", "no speculation counters", "count"
+        "drafts",
+        "drafts",
+        "difference of vllm:spec_decode_num_drafts_total",
+        "no speculation counters",
+        "count",
     ),
     Metric(
         "drafted_tokens",

@@ -79,9 +79,7 @@ class Cell:
     @property
     def label(self) -> str:
         """What a person reads in logs and tables."""
-        return (
-            f"{self.engine.version} {self.target.name} {self.method.name} {self.workload} c={self.concurrency}"
-        )
+        return f"{self.engine.version} {self.target.name} {self.method.name} {self.workload} c={self.concurrency}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the factors with ids and names, as written to the run directory."""

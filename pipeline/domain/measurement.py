@@ -13,7 +13,7 @@ class RepetitionKey:
     start_index: int
     attempt: int
     cell_id: str
-    repetition: int
+    repetition: int  # from 0
 
 
 @dataclass(frozen=True, slots=True)

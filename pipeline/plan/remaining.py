@@ -16,7 +16,7 @@ class Complete:
     start_index: int
     attempt: int
     cell_id: str
-    repetition: int
+    repetition: int  # from 0
     ended_at_s: float  # Unix time of the end of its window
 
 
@@ -81,7 +81,7 @@ def _missing(
 ) -> tuple[tuple[Cell, int], ...]:
     return tuple(
         (cell, repetition)
-        for repetition in range(1, repetitions + 1)
+        for repetition in range(repetitions)
         for cell in start.cells
         if (start.index, cell.cell_id, repetition) not in done and (start.index, cell.cell_id) not in failed
     )

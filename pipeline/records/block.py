@@ -1,5 +1,6 @@
 """One block on disk: its plan, the host it ran on, its server starts, its result."""
 
+import contextlib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pipeline.domain.block import Block, BlockResult, CellOutcome, Interruption,
 from pipeline.domain.hardware import Hardware
 from pipeline.domain.model import ResolvedModel
 from pipeline.domain.server_start import ServerStart
-from pipeline.errors import UserError
+from pipeline.errors import EnvironmentFault, UserError
 from pipeline.records import files
 from pipeline.records.layout import (
     BLOCK_FILE,
@@ -22,6 +23,7 @@ from pipeline.records.layout import (
     RESULT_FILE,
     START_FILE,
     SWEEP_FILE,
+    TROUBLE_FILE,
 )
 from pipeline.records.repetition import Manifest, manifests
 
@@ -111,6 +113,28 @@ def append_host(directory: Path, host: Host) -> None:
     ):
         return
     files.write_bytes(directory / HOST_FILE, files.dump((*known, host), tuple[Host, ...]))
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """trouble.json: why the block stopped, and at which stage. Void once the block has a result."""
+
+    stage: str  # prepare, bench
+    message: str
+    at: str  # ISO 8601, UTC
+
+
+def write_trouble(directory: Path, *, stage: str, message: str) -> None:
+    """Record why the block stopped; a disk that takes no more is no second error."""
+    trouble = Trouble(stage=stage, message=message, at=datetime.now(UTC).isoformat())
+    with contextlib.suppress(EnvironmentFault):
+        files.write_bytes(directory / TROUBLE_FILE, files.dump(trouble, Trouble))
+
+
+def read_trouble(directory: Path) -> Trouble | None:
+    """Return the last trouble; None when there was none."""
+    path = directory / TROUBLE_FILE
+    return files.read(path, Trouble) if path.exists() else None
 
 
 def attempt_directories(directory: Path) -> list[Path]:

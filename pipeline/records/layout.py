@@ -10,6 +10,7 @@ SWEEP_FILE = "sweep.json"
 BLOCK_FILE = "block.json"  # the plan
 HOST_FILE = "host.json"  # hardware and models as found where the block runs
 RESULT_FILE = "BLOCK.json"  # written last
+TROUBLE_FILE = "trouble.json"  # the last error that kept the block from finishing
 INTERRUPTIONS_FILE = "interruptions.json"
 START_FILE = "start.json"
 LOG_FILE = "server.log"

@@ -1,6 +1,5 @@
 """A block, measured: server starts in order, every repetition written before the next begins."""
 
-import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.domain.block import Block, CellOutcome, Interruption
-from pipeline.domain.hardware import Hardware
-from pipeline.domain.model import ResolvedModel
 from pipeline.domain.server_start import ServerStart
 from pipeline.plan.remaining import Complete, Remaining, remaining
 from pipeline.records import files
 from pipeline.records.block import (
-    Host,
     append_host,
     attempt_directories,
     complete_repetitions,
@@ -23,12 +19,13 @@ from pipeline.records.block import (
     read_hosts,
     read_result,
     read_starts,
+    read_trouble,
     write_result,
 )
 from pipeline.records.layout import INTERRUPTIONS_FILE
 from pipeline.records.repetition import Manifest
 from pipeline.settings import Settings, load_settings
-from pipeline.steps.preparing import Prepared, prepare
+from pipeline.steps.preparing import Prepared, host_of, prepare, troubles_kept
 from pipeline.steps.serving import compress_logs, run_start
 from pipeline.telemetry.hardware import find_hardware
 
@@ -66,7 +63,8 @@ def bench_block(block_dir: str, *, report: Report, progress: Progress | None) ->
     block = read_block(directory)
     result = read_result(directory)
     if result is None:
-        _measure(block, directory, report=report, progress=progress)
+        with troubles_kept(directory, stage="bench"):
+            _measure(block, directory, report=report, progress=progress)
         result = read_result(directory)
         if result is None:
             message = f"{directory} has no result after it was measured"
@@ -87,24 +85,14 @@ def _measure(block: Block, directory: Path, *, report: Report, progress: Progres
     if block.starts:
         compress_logs(attempt_directories(directory))  # of a run that was killed
         prepared = prepare(block, settings=settings, report=report)
-        append_host(directory, _host(hardware, prepared.models, prepared.engine.packages))
+        append_host(directory, host_of(hardware, prepared.models, prepared.engine.packages))
         bench = Bench(block, directory, prepared, settings, report, progress)
         moved = bool(earlier) and earlier[-1].hardware != hardware
         gaps = _interruptions(bench, _rest(bench, complete_repetitions(directory), same_hardware=not moved))
         _run_rest(bench)
     else:
-        append_host(directory, _host(hardware, (), {}))
+        append_host(directory, host_of(hardware, (), {}))
     write_result(directory, block, outcomes(block, directory), gaps)
-
-
-def _host(hardware: Hardware, models: tuple[ResolvedModel, ...], packages: dict[str, str]) -> Host:
-    return Host(
-        hardware=hardware,
-        models=models,
-        engine_packages=packages,
-        hostname=socket.gethostname(),
-        recorded_at=_now(),
-    )
 
 
 def _run_rest(bench: Bench) -> None:
@@ -171,6 +159,8 @@ def outcomes(block: Block, directory: Path) -> list[CellOutcome]:
     for _, manifest in current_repetitions(directory):
         complete.setdefault((manifest.start_index, manifest.cell_id), set()).add(manifest.repetition)
     failures = {start.index: start.failure for start in read_starts(directory) if start.failure}
+    trouble = read_trouble(directory)
+    unfinished = trouble.message if trouble else "the block did not finish: bench it again"
     found = [CellOutcome(None, skip.cell.cell_id, "skipped", reason=skip.reason) for skip in block.skipped]
     for start in block.starts:
         for cell in start.cells:
@@ -179,7 +169,7 @@ def outcomes(block: Block, directory: Path) -> list[CellOutcome]:
                 found.append(CellOutcome(start.index, cell.cell_id, "measured"))
                 continue
             failure = failures.get(start.index)
-            said = f"{failure.message} {failure.next_step}" if failure else "the block did not finish: bench it again"
+            said = f"{failure.message} {failure.next_step}" if failure else unfinished
             reason = f"{done} of {block.repetitions} repetitions: {said}" if done else said
             name = failure.failure_class if failure else None
             found.append(CellOutcome(start.index, cell.cell_id, "failed", reason=reason, failure=name))

@@ -1,17 +1,23 @@
 """The engine and the models of a block, on the machine that measures it."""
 
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pipeline.domain.block import Block
+from pipeline.domain.hardware import Hardware
 from pipeline.domain.model import Model, ResolvedModel
 from pipeline.engines.install import InstalledEngine, install
+from pipeline.errors import SpecwatchError
 from pipeline.models.pair import check_pair
 from pipeline.models.resolve import resolve
-from pipeline.records.block import read_block
+from pipeline.records.block import Host, append_host, read_block, read_hosts, write_trouble
 from pipeline.settings import Settings, load_settings
+from pipeline.telemetry.hardware import find_hardware
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +56,38 @@ def prepare(block: Block, *, settings: Settings, report: Callable[[str], None]) 
     return Prepared(engine=engine, target=target, drafts=drafts)
 
 
+def host_of(hardware: Hardware, models: tuple[ResolvedModel, ...], packages: dict[str, str]) -> Host:
+    """Return this machine as the place where a block runs."""
+    return Host(
+        hardware=hardware,
+        models=models,
+        engine_packages=packages,
+        hostname=socket.gethostname(),
+        recorded_at=datetime.now(UTC).isoformat(),
+    )
+
+
+@contextmanager
+def troubles_kept(directory: Path, *, stage: str) -> Iterator[None]:
+    """Keep what stops the block beside its plan: its cells become rows with that reason even if nobody tries again."""
+    try:
+        yield
+    except SpecwatchError as error:
+        write_trouble(directory, stage=stage, message=str(error))
+        raise
+
+
 def prepare_block(block_dir: str, *, report: Callable[[str], None]) -> dict[str, Any]:
     """See pipeline.steps.prepare_block."""
     block = read_block(Path(block_dir))
     if not block.starts:
         report(f"block {block.block_id}: every cell is skipped, nothing to prepare")
         return {"block_dir": block_dir, "engine": block.engine.engine_id, "models": []}
-    prepared = prepare(block, settings=load_settings(), report=report)
+    directory = Path(block_dir)
+    if not read_hosts(directory):  # so that a block that fails here leaves rows that say where
+        append_host(directory, host_of(find_hardware(wanted=block.engine.platform), (), {}))
+    with troubles_kept(directory, stage="prepare"):
+        prepared = prepare(block, settings=load_settings(), report=report)
     return {
         "block_dir": block_dir,
         "engine": prepared.engine.engine.engine_id,

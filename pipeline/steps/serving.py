@@ -161,7 +161,7 @@ def _tell(bench: "Bench", cell: Cell, repetition: int, window: Window) -> None:
     seconds = max(window.ended_at_s - window.started_at_s, 1e-9)
     trouble = f", {failed} of {len(window.requests)} requests failed" if failed else ""
     bench.report(
-        f"{cell.label} repetition {repetition}: {tokens} tokens in {seconds:.1f} s ({tokens / seconds:.1f}/s){trouble}"
+        f"{cell.label} repetition {repetition + 1} of {bench.block.repetitions}: {tokens} tokens in {seconds:.1f} s ({tokens / seconds:.1f}/s){trouble}"
     )
     if bench.progress:
         bench.progress(bench.complete, bench.planned, cell.label)

@@ -22,7 +22,7 @@ def shape(left: Remaining) -> list[tuple[int, int, list[tuple[int, int]]]]:
 
 def test_a_fresh_block_is_all_to_do() -> None:
     left = rest(make_block(), [])
-    every = [(1, 1), (2, 1), (1, 2), (2, 2)]
+    every = [(1, 0), (2, 0), (1, 1), (2, 1)]
     assert shape(left) == [(index, 1, every) for index in range(4)]
     assert left.gap_s is None
 
@@ -30,10 +30,10 @@ def test_a_fresh_block_is_all_to_do() -> None:
 def test_complete_repetitions_are_not_done_again() -> None:
     block = make_block()
     complete = (
-        done(block, start=0, repetition=1) + done(block, start=0, repetition=2) + done(block, start=1, repetition=1)
+        done(block, start=0, repetition=0) + done(block, start=0, repetition=1) + done(block, start=1, repetition=0)
     )
     left = rest(block, complete, attempts={0: 1, 1: 1})
-    assert shape(left)[0] == (1, 2, [(1, 2), (2, 2)])
+    assert shape(left)[0] == (1, 2, [(1, 1), (2, 1)])
     assert [index for index, *_ in shape(left)] == [1, 2, 3]
     assert left.gap_s == 10
     assert not left.reopened
@@ -42,22 +42,22 @@ def test_complete_repetitions_are_not_done_again() -> None:
 def test_a_long_interruption_opens_the_block_again() -> None:
     block = make_block()
     long_ago = NOW - REOPEN_AFTER_S - 1
-    complete = [c for r in (1, 2) for c in done(block, start=0, repetition=r, ended_at_s=long_ago)]
+    complete = [c for r in (0, 1) for c in done(block, start=0, repetition=r, ended_at_s=long_ago)]
     left = rest(block, complete, attempts={0: 1})
     assert left.reopened
-    assert shape(left)[0] == (0, 2, [(1, 1), (2, 1), (1, 2), (2, 2)])
+    assert shape(left)[0] == (0, 2, [(1, 0), (2, 0), (1, 1), (2, 1)])
 
 
 def test_other_hardware_opens_the_block_again() -> None:
     block = make_block()
-    left = rest(block, done(block, start=0, repetition=1), attempts={0: 1}, same_hardware=False)
+    left = rest(block, done(block, start=0, repetition=0), attempts={0: 1}, same_hardware=False)
     assert left.reopened
-    assert shape(left)[0] == (0, 2, [(1, 1), (2, 1), (1, 2), (2, 2)])
+    assert shape(left)[0] == (0, 2, [(1, 0), (2, 0), (1, 1), (2, 1)])
 
 
 def test_a_finished_block_is_not_opened_again_however_long_ago() -> None:
     block = make_block(repetitions=1)
-    complete = [c for start in range(4) for c in done(block, start=start, repetition=1, ended_at_s=0)]
+    complete = [c for start in range(4) for c in done(block, start=start, repetition=0, ended_at_s=0)]
     left = rest(block, complete)
     assert left.todo == ()
     assert not left.reopened

@@ -125,7 +125,7 @@ def test_another_plan_under_the_same_id_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_no_run_directory_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="Is this a run directory of Specwatch?"):
+    with pytest.raises(UserError, match=r"Is this a run directory of Specwatch\?"):
         read_block(tmp_path)
 
 
