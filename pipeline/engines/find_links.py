@@ -1,11 +1,13 @@
 """Folders of wheels that this machine's pip or uv was told about: a torch for CPU may lie there already."""
 
+import ast
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-_PIP_KEYS = ("global.find-links", "install.find-links")
+_PIP_LINE = re.compile(r"^(?:global|install)\.find-links=('.*'|\".*\")$", re.MULTILINE)
 _CPU_TORCH = "torch-*+cpu*.whl"
 _PIP_TIMEOUT_S = 30
 
@@ -14,8 +16,7 @@ def find_links(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the places named by UV_FIND_LINKS, by PIP_FIND_LINKS or by pip's configuration, each once."""
     places = environ.get("UV_FIND_LINKS", "").replace(",", " ").split()
     places += environ.get("PIP_FIND_LINKS", "").split()
-    for key in _PIP_KEYS:
-        places += _pip_setting(key, environ=environ).split()
+    places += _pip_setting(environ)
     return tuple(dict.fromkeys(places))
 
 
@@ -25,11 +26,14 @@ def holds_cpu_torch(place: str) -> bool:
     return directory.is_dir() and any(directory.glob(_CPU_TORCH))
 
 
-def _pip_setting(key: str, *, environ: Mapping[str, str]) -> str:
-    """Return a setting of pip's configuration files; empty when there is none, or no pip."""
+def _pip_setting(environ: Mapping[str, str]) -> list[str]:
+    """Return the places that pip's configuration names; none when there is no pip.
+
+    `pip config list`, because `pip config get` overlooks PIP_CONFIG_FILE.
+    """
     try:
         answer = subprocess.run(
-            [sys.executable, "-m", "pip", "config", "get", key],
+            [sys.executable, "-m", "pip", "config", "list"],
             env=dict(environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -38,5 +42,6 @@ def _pip_setting(key: str, *, environ: Mapping[str, str]) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout.strip() if answer.returncode == 0 else ""
+        return []
+    values = (str(ast.literal_eval(value)) for value in _PIP_LINE.findall(answer.stdout))
+    return [place for value in values for place in value.split()]

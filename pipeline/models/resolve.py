@@ -48,8 +48,8 @@ def _resolved(model: Model, *, directory: Path, root: Path, commit: str | None =
     contents = read_contents(directory, cache_root=root)
     if model.weights == "real" and contents.parameters is None and not any(directory.glob("*.bin")):
         message = (
-            f"model {model.name}: {directory} holds no weights (*.safetensors). Download them, or write `weights: dummy` to "
-            "measure the shape with random weights."
+            f"model {model.name}: {directory} holds no weights (*.safetensors). Download them, or write "
+            "`weights: dummy` to measure the shape with random weights."
         )
         raise UserError(message)
     return ResolvedModel(

@@ -20,7 +20,8 @@ from vllm.fake.server import Server, start_engine
 def main(arguments: list[str]) -> int:
     """Return the exit status."""
     options = parse(arguments)
-    script = read_script(os.environ)
+    method = (options.speculative_config or {}).get("method", "none")
+    script = read_script(os.environ).for_arm(method)
     log.banner(options)
     if message := speculative_error(options.speculative_config):
         sys.stderr.write(f"pydantic_core._pydantic_core.ValidationError: {message}\n")

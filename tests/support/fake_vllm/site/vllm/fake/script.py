@@ -2,7 +2,8 @@
 so the readiness probe (a completion) never shifts a number."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,32 @@ class Script:
     break_stream_at: int | None = None
     reset_counters_at: int | None = None
     http_errors: dict[int, int] = field(default_factory=dict)  # "3=503,5=400"
+    only: str | None = None  # faults only in the arm of this speculation method ("none": the baselines)
+    once: str | None = None  # path of a flag: faults only while it is absent; it is made at once
+
+    def for_arm(self, method: str) -> "Script":
+        """Return the script of one start: without its faults where `only` or `once` say so."""
+        spared = self.only is not None and self.only != method
+        if not spared and self.once is not None:
+            flag = Path(self.once)
+            spared = flag.exists()
+            flag.touch()
+        if not spared:
+            return self
+        healthy = Script()
+        return replace(self, **{name: getattr(healthy, name) for name in _FAULTS})
+
+
+_FAULTS = (
+    "die_at_start",
+    "hang_at_start",
+    "die_at",
+    "engine_dies_at",
+    "hang_at",
+    "break_stream_at",
+    "reset_counters_at",
+    "http_errors",
+)
 
 
 def read_script(environment: Mapping[str, str]) -> Script:
@@ -48,6 +75,6 @@ def _value(key: str, text: str) -> object:
         return {int(number): int(status) for number, status in (pair.split("=") for pair in text.split(","))}
     if key in {"hang_at_start", "ignore_term"}:
         return text == "1"
-    if key == "die_at_start":
+    if key in {"die_at_start", "only", "once"}:
         return text
     return int(text) if key.endswith(("_at", "_after")) else float(text)

@@ -1,0 +1,150 @@
+"""The command line: complete, the same for the same input, free of secrets, and taken by the fake vLLM."""
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.domain.cell import ServerSettings
+from pipeline.domain.engine import Engine
+from pipeline.domain.method import Method
+from pipeline.domain.model import Model, ResolvedModel, Weights
+from pipeline.engines.argv import REDACTED, build, environment, redact
+from pipeline.errors import UserError
+from tests.support.fake_vllm.engine import make_fake_engine
+
+CPU, CUDA = Engine("0.32.0", "cpu"), Engine("0.32.0", "cuda")
+NONE = Method(name="none", method="none")
+
+
+def resolved(path: str, *, weights: Weights = "real") -> ResolvedModel:
+    model = Model(name=Path(path).name, source=path, weights=weights)
+    return ResolvedModel(
+        model=model,
+        path=path,
+        revision="sha256:0",
+        layers=1,
+        hidden_size=1,
+        parameters=1,
+        vocab_size=1,
+        tokenizer_hash="t",
+    )
+
+
+def argv(
+    engine: Engine = CPU,
+    *,
+    method: Method = NONE,
+    target: ResolvedModel | None = None,
+    draft: ResolvedModel | None = None,
+    server: ServerSettings | None = None,
+    python: str = "/e/bin/python",
+) -> tuple[str, ...]:
+    return build(
+        Path(python),
+        engine=engine,
+        target=target or resolved("/m/target"),
+        method=method,
+        draft=draft,
+        server=server or ServerSettings(),
+        port=28000,
+        served_model="m",
+    )
+
+
+def value(arguments: tuple[str, ...], flag: str) -> str:
+    return arguments[arguments.index(flag) + 1]
+
+
+def test_every_setting_is_said() -> None:
+    arguments = argv(server=ServerSettings(max_model_len=512, max_num_seqs=7, dtype="bfloat16", seed=3))
+    assert arguments[:3] == ("/e/bin/python", "-m", "vllm.entrypoints.openai.api_server")
+    said = {flag: value(arguments, flag) for flag in arguments if flag.startswith("--") and "caching" not in flag}
+    assert said == {
+        "--host": "127.0.0.1",
+        "--port": "28000",
+        "--model": "/m/target",
+        "--served-model-name": "m",
+        "--max-model-len": "512",
+        "--max-num-seqs": "7",
+        "--dtype": "bfloat16",
+        "--seed": "3",
+        "--generation-config": "vllm",
+    }
+    assert "--no-enable-prefix-caching" in arguments
+
+
+def test_only_cuda_has_a_share_of_gpu_memory() -> None:
+    assert value(argv(CUDA), "--gpu-memory-utilization") == "0.9"
+    assert "--gpu-memory-utilization" not in argv(CPU)
+
+
+def test_switches_follow_the_settings() -> None:
+    arguments = argv(server=ServerSettings(enforce_eager=True, prefix_caching=True))
+    assert "--enforce-eager" in arguments
+    assert "--enable-prefix-caching" in arguments
+    assert "--enforce-eager" not in argv()
+
+
+def test_speculation_is_json_with_sorted_keys() -> None:
+    options = {"prompt_lookup_min": 2, "prompt_lookup_max": 5}
+    ngram = Method(name="n", method="ngram", num_speculative_tokens=4, options=options)
+    assert value(argv(method=ngram), "--speculative-config") == (
+        '{"method":"ngram","num_speculative_tokens":4,"prompt_lookup_max":5,"prompt_lookup_min":2}'
+    )
+
+
+def test_a_draft_is_given_by_its_path() -> None:
+    draft = resolved("/m/draft")
+    method = Method(name="d", method="draft_model", num_speculative_tokens=3, draft=draft.model)
+    said = json.loads(value(argv(method=method, draft=draft), "--speculative-config"))
+    assert said == {"method": "draft_model", "model": "/m/draft", "num_speculative_tokens": 3}
+
+
+def test_dummy_weights_are_made_up_by_the_loader() -> None:
+    assert value(argv(target=resolved("/m/t", weights="dummy")), "--load-format") == "dummy"
+    assert "--load-format" not in argv()
+
+
+def test_real_and_dummy_weights_do_not_mix() -> None:
+    draft = resolved("/m/draft", weights="dummy")
+    method = Method(name="d", method="draft_model", num_speculative_tokens=3, draft=draft.model)
+    with pytest.raises(UserError, match="draft has dummy"):
+        argv(method=method, draft=draft)
+
+
+def test_the_environment_of_a_cpu_engine(tmp_path: Path) -> None:
+    told = environment(CPU, server=ServerSettings(kv_cache_gib=2), cache_root=tmp_path)
+    assert told["VLLM_CPU_KVCACHE_SPACE"] == "2"
+    assert told["SPT_NOENV"] == "1"
+    assert told["HF_HUB_OFFLINE"] == "1"
+    assert told["VLLM_CACHE_ROOT"] == str(tmp_path / "0.32.0-cpu")
+
+
+def test_a_gpu_has_no_cpu_cache() -> None:
+    assert "VLLM_CPU_KVCACHE_SPACE" not in environment(CUDA, server=ServerSettings())
+
+
+def test_secret_looking_values_are_redacted() -> None:
+    shown = redact({"HF_TOKEN": "a", "OPENAI_API_KEY": "b", "My_Password": "c", "AWS_SECRET_X": "d", "PATH": "/bin"})
+    assert shown == {
+        "HF_TOKEN": REDACTED,
+        "OPENAI_API_KEY": REDACTED,
+        "My_Password": REDACTED,
+        "AWS_SECRET_X": REDACTED,
+        "PATH": "/bin",
+    }
+
+
+@pytest.mark.parametrize("engine", [CPU, CUDA], ids=lambda engine: engine.platform)
+def test_the_fake_vllm_takes_the_whole_command_line(engine: Engine, tmp_path: Path) -> None:
+    python = make_fake_engine(tmp_path)
+    method = Method(name="n", method="ngram", num_speculative_tokens=4, options={"prompt_lookup_max": 5})
+    server = replace(ServerSettings(), enforce_eager=True)
+    answer = subprocess.run(
+        argv(engine, method=method, server=server, python=str(python)), capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 1  # it gets as far as looking for the model
+    assert "/m/target is not a local folder" in answer.stderr
