@@ -1,5 +1,6 @@
 """The answer in one sentence, computed from the rows that the page shows."""
 
+import math
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -54,6 +55,8 @@ def _cells(count: int) -> str:
 
 def trend_answer(rows: pd.DataFrame, *, hardware: str, versions: list[str]) -> str:
     """Say what became of the speedups from the last version but one to the last; `rows` are of one metric."""
+    if not versions:
+        return f"On {hardware}, no cell that is asked for here was measured with any vLLM version."
     if len(versions) == 1:
         return (
             f"On {hardware} only vLLM {versions[0]} was measured: a trend needs two versions. "
@@ -86,8 +89,6 @@ def version_steps(rows: pd.DataFrame, *, versions: list[str]) -> list[dict[str, 
 
     `up` and `down` need intervals that do not touch, which is stricter than a test at 5%; all else is `within`.
     """
-    import numpy as np
-
     steps = []
     for old_version, new_version in reversed(list(pairwise(versions))):
         old_rows = _by_series(rows, version=old_version)
@@ -105,7 +106,7 @@ def version_steps(rows: pd.DataFrame, *, versions: list[str]) -> list[dict[str, 
                     "new": new["estimate"],
                     "old_text": figures.speedup(old["estimate"], old["lower"], old["upper"]),
                     "new_text": figures.speedup(new["estimate"], new["lower"], new["upper"]),
-                    "log_change": float(np.log(new["estimate"] / old["estimate"])),
+                    "log_change": math.log(new["estimate"] / old["estimate"]),
                     "change": _direction(old, new),
                     "baseline_change": _relative(old, new, "baseline_output_tokens_per_s"),
                     "speculative_change": _relative(old, new, "speculative_output_tokens_per_s"),

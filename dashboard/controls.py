@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import scope
 
 FILTERS = (("workload", "Workload"), ("method_name", "Method"), ("concurrency", "Concurrency"))
+FILTER_WIDTH = 190  # pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +42,23 @@ def choose(rows: pd.DataFrame, *, one_version: bool) -> Scoped:
         rows = weights.narrow(rows, _select_if_many("Weights", weights, key="weights"))
         acceptance = scope.value_choice(rows, "acceptance")
         rows = acceptance.narrow(rows, _select_if_many("Acceptance", acceptance, key="acceptance"))
-    return _filtered(rows, hardware=label, version=version)
+        filters = _filters(rows)
+    for column, name in FILTERS:
+        if filters.get(name.lower()):
+            rows = rows[rows[column].isin(filters[name.lower()])]
+    return Scoped(rows, label, version, filters)
 
 
-def _filtered(rows: pd.DataFrame, *, hardware: str, version: str | None) -> Scoped:
+def _filters(rows: pd.DataFrame) -> dict[str, list[Any]]:
+    """Draw the filters that have something to choose; each offers every value, whatever the others say."""
     chosen: dict[str, list[Any]] = {}
-    with st.container(horizontal=True, key="filters"):
-        for column, name in FILTERS:
-            options = sorted(rows[column].dropna().unique().tolist())
-            if len(options) > 1:
-                chosen[name.lower()] = st.multiselect(
-                    name,
-                    options,
-                    key=column,
-                    bind="query-params",
-                    placeholder=f"All {len(options)}",
-                    width=260,
-                )
-                if chosen[name.lower()]:
-                    rows = rows[rows[column].isin(chosen[name.lower()])]
-    return Scoped(rows, hardware, version, chosen)
+    for column, name in FILTERS:
+        options = sorted(rows[column].dropna().unique().tolist())
+        if len(options) > 1:
+            chosen[name.lower()] = st.multiselect(
+                name, options, key=column, bind="query-params", placeholder=f"All {len(options)}", width=FILTER_WIDTH
+            )
+    return chosen
 
 
 def _select(name: str, choice: scope.Choice, *, key: str) -> str:

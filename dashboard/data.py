@@ -1,6 +1,6 @@
 """The only door to data: the warehouse's answers as cached DataFrames, or the state that explains why there is none."""
 
-from typing import Any
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -58,15 +58,16 @@ def _rows(question: str) -> pd.DataFrame | Explained:
 
 @st.cache_data(ttl=TTL_S, show_spinner="Asking the warehouse ...")
 def _ask(question: str, *, url: str) -> pd.DataFrame:
-    if question == "night_summary":
-        return queries.night_summary(_warehouse(url), limit=MOST_NIGHTS)
-    ask = {"latest_verdicts": queries.latest_verdicts, "trend_by_version": queries.trend_by_version}[question]
-    return ask(_warehouse(url))
-
-
-@st.cache_resource(show_spinner=False)
-def _warehouse(url: str) -> Any:
-    return open_warehouse(url)
+    ask = {
+        "latest_verdicts": queries.latest_verdicts,
+        "trend_by_version": queries.trend_by_version,
+        "night_summary": partial(queries.night_summary, limit=MOST_NIGHTS),
+    }[question]
+    warehouse = open_warehouse(url)
+    try:
+        return ask(warehouse)
+    finally:
+        warehouse.dispose()  # a question a minute needs no pool, and an idle session would outlive its reader
 
 
 def _state_of(error: BaseException | None) -> State | None:

@@ -1,5 +1,6 @@
 """The tables under the charts: every figure behind a verdict, in the reader's words."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -97,6 +98,4 @@ def _column(rows: pd.DataFrame, name: str) -> "pd.Series[float]":
 
 
 def _as_change(log_ratio: float) -> float | None:
-    import math
-
     return math.exp(log_ratio) - 1 if math.isfinite(log_ratio) else None

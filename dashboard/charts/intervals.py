@@ -9,7 +9,7 @@ from dashboard.charts.axes import speedup_ticks
 from dashboard.charts.guard import refuse_mixtures
 
 ROW_HEIGHT = 48
-AROUND = 96  # title, names of the reference lines, axis: Streamlit counts them into the height
+AROUND = 124  # title, names of the reference lines, axis: Streamlit counts them into the height
 
 
 def interval_chart(rows: pd.DataFrame, *, domain: tuple[float, float], title: str | None = None) -> alt.LayerChart:

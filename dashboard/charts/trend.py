@@ -64,14 +64,14 @@ def arms_chart(
 ) -> alt.LayerChart:
     """Return both arms' own figure over versions: the baseline once, and each speculative arm. The axis starts at 0."""
     data = arm_values(refuse_mixtures(rows), metric=metric)
-    return _lines(data, versions=versions, styles=styles, title=ABSOLUTES[metric], zero=True)
+    return _lines(data, versions=versions, styles=styles, title=ABSOLUTES[metric], floor=0)
 
 
 def acceptance_chart(rows: pd.DataFrame, *, versions: Sequence[str], styles: Mapping[str, ArmStyle]) -> alt.LayerChart:
     """Return the mean acceptance length over versions; 1 means that no drafted token was accepted."""
     data = refuse_mixtures(rows)[["engine_version", "arm", "mean_acceptance_length"]]
     data = data.rename(columns={"mean_acceptance_length": "value"}).dropna(subset=["value"])
-    return _lines(data, versions=versions, styles=styles, title="acceptance length", zero=False)
+    return _lines(data, versions=versions, styles=styles, title="acceptance length", floor=1)
 
 
 def arm_values(rows: pd.DataFrame, *, metric: str) -> pd.DataFrame:
@@ -90,13 +90,13 @@ def arm_values(rows: pd.DataFrame, *, metric: str) -> pd.DataFrame:
 
 
 def _lines(
-    data: pd.DataFrame, *, versions: Sequence[str], styles: Mapping[str, ArmStyle], title: str, zero: bool
+    data: pd.DataFrame, *, versions: Sequence[str], styles: Mapping[str, ArmStyle], title: str, floor: float
 ) -> alt.LayerChart:
     present = _present(styles, data)
     y = alt.Y(
         "value:Q",
         title=title,
-        scale=alt.Scale(zero=zero, nice=True),
+        scale=alt.Scale(domainMin=floor, zero=False, nice=True),
         axis=alt.Axis(minExtent=AXIS_EXTENT, tickCount=4),
     )
     base = alt.Chart(data).encode(x=_versions(versions), y=y, color=_arm_colour(styles, data))

@@ -40,7 +40,7 @@ def _answer(cells: pd.DataFrame, scoped: Scoped) -> None:
 
 def _charts(judged: pd.DataFrame, scoped: Scoped) -> None:
     domain = speedup_domain(judged)
-    workloads = sorted(judged["workload"].unique())
+    workloads = judged.groupby("workload")["estimate"].max().sort_values(ascending=False).index.tolist()
     for start in range(0, len(workloads), 2):
         for column, workload in zip(st.columns(2), workloads[start : start + 2], strict=False):
             here = judged[judged["workload"] == workload]
