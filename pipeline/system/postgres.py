@@ -56,7 +56,7 @@ def start(data_dir: Path, *, port: int | None = None, options: Sequence[str] = (
         if not status(data_dir).running:
             prefix = _unprivileged(data_dir.parent)
             _initialise(data_dir, prefix)
-            _start(data_dir, prefix, port=_choose_port(data_dir, port), options=options)
+            _start(data_dir, prefix, port=port, options=options)
     return url(data_dir)
 
 
@@ -147,17 +147,18 @@ def _initialise(data_dir: Path, prefix: tuple[str, ...]) -> None:
         raise EnvironmentFault(message)
 
 
-def _start(data_dir: Path, prefix: tuple[str, ...], *, port: int, options: Sequence[str]) -> None:
+def _start(data_dir: Path, prefix: tuple[str, ...], *, port: int | None, options: Sequence[str]) -> None:
     (data_dir / "postmaster.pid").unlink(missing_ok=True)  # status said that its process is gone
     log = _beside(data_dir, "log")
     log.touch(mode=0o600)
     _give(log, prefix)
     settings = " ".join(f"-c {option}" for option in options)
-    server = f"-h 127.0.0.1 -p {port} -k '' {settings}"
-    argv = (str(_binary("pg_ctl")), "-D", str(data_dir), "-w", "-l", str(log), "-o", server, "start")
-    for attempt in range(START_TRIES):  # a killed server's backends hold its shared memory for a moment
-        if _run((*prefix, *argv)).returncode == 0:
-            _beside(data_dir, "port").write_text(f"{port}\n", encoding="utf-8")
+    control = (str(_binary("pg_ctl")), "-D", str(data_dir), "-w", "-l", str(log))
+    for attempt in range(START_TRIES):  # a killed server's backends hold its memory for a moment; ports are raced for
+        chosen = _choose_port(data_dir, port)
+        server = f"-h 127.0.0.1 -p {chosen} -k '' {settings}"
+        if _run((*prefix, *control, "-o", server, "start")).returncode == 0:
+            _beside(data_dir, "port").write_text(f"{chosen}\n", encoding="utf-8")
             return
         time.sleep(0.5 * (attempt + 1))
     tail = " / ".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:])

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, text
 from pipeline.warehouse.tables import Measurement
 
 if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
 _MEASUREMENT = ", ".join(f"m.{c.name}" for c in Measurement.table().columns if c.name != "started_at")
 

@@ -1,0 +1,145 @@
+"""Run the suites on a staged load and say what did not hold, by cell where the rows name one."""
+
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pipeline.domain.block import Block
+from pipeline.domain.validation import ValidationOutcome
+from pipeline.errors import EnvironmentFault, SpecwatchError
+from pipeline.validate import planned, suites
+
+if TYPE_CHECKING:
+    from great_expectations.core import ExpectationValidationResult
+    from great_expectations.datasource.fluent.postgres_datasource import PostgresDatasource
+    from great_expectations.expectations.expectation import Expectation
+
+EXAMPLES = 3  # failing rows kept with a result
+RESULT_FORMAT = {"result_format": "COMPLETE", "unexpected_index_column_names": ["cell_id"]}
+
+
+def run(url: str, load_id: str, *, block: Block) -> list[ValidationOutcome]:
+    """Return one outcome an expectation for the staged rows of `load_id`, compared with the plan `block`.
+
+    Takes 6-10 s the first time in a process: that is the import. Writes nothing, to the database or to disk. Raises
+    EnvironmentFault when the database cannot be reached.
+    """
+    with _quiet(), _staging(url) as datasource:
+        tables: tuple[tuple[str, str, list[Expectation]], ...] = (
+            (
+                "measurement",
+                planned.measurements(block, load_id=load_id),
+                suites.measurement_suite(block, load_id=load_id),
+            ),
+            ("request", planned.requests(block, load_id=load_id), suites.request_suite()),
+            ("acceptance_position", planned.positions(block, load_id=load_id), suites.position_suite()),
+        )
+        return [
+            _outcome(result)
+            for name, query, expectations in tables
+            for result in _validate(datasource, name, query, expectations)
+        ]
+
+
+def _validate(
+    datasource: "PostgresDatasource", name: str, query: str, expectations: "list[Expectation]"
+) -> "list[ExpectationValidationResult]":
+    from great_expectations import ExpectationSuite
+
+    batch = datasource.add_query_asset(name, query=query).add_batch_definition(name).get_batch()
+    suite = ExpectationSuite(name, expectations=expectations)
+    return list(batch.validate(suite, result_format=RESULT_FORMAT).results)
+
+
+def _outcome(result: "ExpectationValidationResult") -> ValidationOutcome:
+    config = result.expectation_config
+    assert config is not None  # noqa: S101 - Great Expectations fills it for every result of a suite
+    meta: Mapping[str, Any] = config.meta or {}
+    if result.exception_info and result.exception_info.get("raised_exception"):
+        message = f"{meta['name']} on {meta['subject']} could not be evaluated: {result.exception_info}"
+        raise SpecwatchError(message)
+    rows = _failing_rows(result.result)
+    cells = tuple(sorted({str(row["cell_id"]) for row in rows if row.get("cell_id")}))
+    success = bool(result.success)
+    return ValidationOutcome(
+        expectation=str(meta["name"]),
+        subject=str(meta["subject"]),
+        severity="warning" if str(config.severity).rpartition(".")[2].lower() == "warning" else "critical",
+        success=success,
+        observed=_observed(result.result, rows),
+        cell_ids=() if success else cells,
+        details=None if success else _details(meta, rows),
+    )
+
+
+def _failing_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    custom = found.get("details", {}).get("unexpected_rows")
+    return list(custom if custom is not None else found.get("unexpected_index_list") or [])
+
+
+def _observed(found: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return counts and a few failing rows, JSON-able."""
+    count = found.get("element_count")
+    return {
+        "rows": None if count is None else int(count),
+        "failing": len(rows),
+        "examples": [{name: _plain(value) for name, value in row.items()} for row in rows[:EXAMPLES]],
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float | str) or value is None else str(value)
+
+
+def _details(meta: Mapping[str, Any], rows: list[dict[str, Any]]) -> str:
+    column = str(meta["subject"]).rpartition(".")[2]
+    values = sorted({str(row[column]) for row in rows if row.get(column) is not None})[:EXAMPLES]
+    seen = f"; {column}: {', '.join(values)}" if values else ""
+    return f"{meta['details']} ({len(rows)} rows{seen})"
+
+
+@contextmanager
+def _staging(url: str) -> "Iterator[PostgresDatasource]":
+    """Yield the warehouse as a data source of an ephemeral context; close its connections."""
+    import great_expectations
+    from great_expectations.data_context.types.base import ProgressBarsConfig
+    from great_expectations.datasource.fluent.interfaces import TestConnectionError
+
+    context = great_expectations.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False, metric_calculations=False)
+    try:
+        datasource = context.data_sources.add_postgres("staging", connection_string=_connection_string(url))
+    except TestConnectionError:
+        message = (
+            f"The warehouse at {url.rpartition('@')[2].partition('?')[0]} cannot be reached for validation. "
+            "Start the embedded one with `specwatch db up`, or check WAREHOUSE_URL; the load can be ingested again."
+        )
+        raise EnvironmentFault(message) from None  # the cause's text holds the password
+    try:
+        yield datasource
+    finally:
+        datasource.get_execution_engine().close()
+        datasource.get_engine().dispose()  # it tested the connection through an engine of its own
+
+
+def _connection_string(url: str) -> str:
+    """Return `url` for psycopg 3; a `$` would be taken for a variable by Great Expectations."""
+    return "postgresql+psycopg://" + url.partition("://")[2].replace("$", "%24")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Import and run Great Expectations without telemetry, log lines, or warnings turned into errors."""
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "False")
+    logger = logging.getLogger("great_expectations")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,205 @@
+"""The suites: what must hold of a load, table by table. Each expectation is named and says what breaking it means."""
+# Great Expectations re-exports its expectations without `__all__`:
+# mypy: disable-error-code="attr-defined"
+# ruff: noqa: S608 - the only name put into a query is the key of a repetition
+
+from typing import TYPE_CHECKING, Any
+
+from pipeline.domain.block import Block
+from pipeline.domain.validation import Severity
+from pipeline.validate import planned
+
+if TYPE_CHECKING:
+    from great_expectations.expectations.expectation import Expectation
+
+CLIENT_CPU_LIMIT = 0.7  # above it the load client may be the bottleneck
+TIMES = (
+    "window_s",
+    "ttft_mean_ms",
+    "ttft_median_ms",
+    "e2e_latency_mean_ms",
+    "e2e_latency_median_ms",
+    "tpot_mean_ms",
+    "tpot_median_ms",
+    "step_time_ms",
+)
+SHARES = ("acceptance_rate", "prefill_share")
+COUNTS = ("drafts", "drafted_tokens", "accepted_tokens", "engine_steps", "server_output_tokens", "preemptions")
+
+
+def measurement_suite(block: Block, *, load_id: str) -> "list[Expectation]":
+    """Return what must hold of staging.measurement."""
+    import great_expectations.expectations as gx
+
+    def holds(name: str, subject: str, details: str, severity: Severity = "critical") -> dict[str, Any]:
+        return _named(name, f"measurement.{subject}", details, severity)
+
+    return [
+        gx.ExpectColumnPairValuesToBeEqual(
+            column_A="requests",
+            column_B="planned_requests",
+            **holds("requests_as_planned", "requests", "a window holds another number of requests than planned"),
+        ),
+        gx.UnexpectedRowsExpectation(
+            unexpected_rows_query=planned.missing_repetitions(block, load_id=load_id),
+            **holds("repetitions_present", "repetition", "a repetition of a measured cell is missing"),
+        ),
+        gx.UnexpectedRowsExpectation(
+            unexpected_rows_query=_repeated(planned.KEY),
+            **holds("repetition_once", "repetition", "a repetition is there twice"),
+        ),
+        *(
+            gx.ExpectColumnValuesToBeBetween(
+                column=name, min_value=0, strict_min=True, **holds("time_positive", name, f"{name} is not above 0")
+            )
+            for name in TIMES
+        ),
+        *(
+            gx.ExpectColumnValuesToBeBetween(
+                column=name, min_value=0, max_value=1, **holds("share_in_range", name, f"{name} lies outside 0 to 1")
+            )
+            for name in SHARES
+        ),
+        *(
+            gx.ExpectColumnValuesToBeBetween(
+                column=name, min_value=0, **holds("count_not_negative", name, f"{name} is negative")
+            )
+            for name in COUNTS
+        ),
+        gx.ExpectColumnValuesToBeBetween(
+            column="failed_requests",
+            min_value=0,
+            max_value=0,
+            **holds("no_failed_requests", "failed_requests", "requests failed"),
+        ),
+        gx.ExpectColumnPairValuesAToBeGreaterThanB(
+            column_A="drafted_tokens",
+            column_B="accepted_tokens",
+            or_equal=True,
+            ignore_row_if="either_value_is_missing",
+            **holds("accepted_within_drafted", "accepted_tokens", "more tokens were accepted than drafted"),
+        ),
+        gx.ExpectColumnValuesToBeBetween(
+            column="mean_acceptance_length",
+            min_value=1,
+            **holds("acceptance_length_at_least_1", "mean_acceptance_length", "mean acceptance length below 1"),
+        ),
+        gx.ExpectColumnPairValuesAToBeGreaterThanB(
+            column_A="longest_acceptance",
+            column_B="mean_acceptance_length",
+            or_equal=True,
+            ignore_row_if="either_value_is_missing",
+            **holds("acceptance_length_at_most_k_1", "mean_acceptance_length", "mean acceptance length above k + 1"),
+        ),
+        gx.ExpectColumnValuesToBeBetween(
+            column="baseline_drafts",
+            min_value=0,
+            max_value=0,
+            **holds("baseline_drafts_nothing", "drafts", "the baseline made drafts"),
+        ),
+        gx.ExpectColumnValuesToBeBetween(
+            column="arm_drafts",
+            min_value=1,
+            **holds("speculation_drafts", "drafts", "a speculative arm made no draft", "warning"),
+        ),
+        gx.ExpectColumnPairValuesAToBeGreaterThanB(
+            column_A="most_output_tokens",
+            column_B="output_tokens",
+            or_equal=True,
+            **holds("output_within_limit", "output_tokens", "more output tokens than requests x max_tokens"),
+        ),
+        gx.ExpectColumnValuesToBeBetween(
+            column="token_count_gap",
+            min_value=0,
+            max_value=0,
+            **holds("no_token_count_gap", "token_count_gap", "server and client count different output tokens"),
+        ),
+        gx.ExpectColumnValuesToBeBetween(
+            column="client_cpu_share",
+            min_value=0,
+            max_value=CLIENT_CPU_LIMIT,
+            strict_max=True,
+            **holds("client_has_room", "client_cpu_share", "the load client may be the bottleneck", "warning"),
+        ),
+    ]
+
+
+def request_suite() -> "list[Expectation]":
+    """Return what must hold of staging.request."""
+    import great_expectations.expectations as gx
+
+    def holds(name: str, subject: str, details: str) -> dict[str, Any]:
+        return _named(name, f"request.{subject}", details, "critical")
+
+    return [
+        gx.UnexpectedRowsExpectation(
+            unexpected_rows_query=_repeated(f"{planned.KEY}, request_index"),
+            **holds("request_once", "request_index", "a request is there twice"),
+        ),
+        gx.UnexpectedRowsExpectation(
+            unexpected_rows_query=(
+                f"select cell_id, repetition, count(*) as found from {{batch}} group by {planned.KEY} "
+                "having count(*) <> max(planned_requests)"
+            ),
+            **holds("request_rows_as_planned", "request_index", "a repetition has another number of rows than planned"),
+        ),
+        gx.ExpectColumnValuesToBeNull(column="error", **holds("no_error", "error", "a request failed")),
+        gx.ExpectColumnValuesToNotBeNull(
+            column="output_tokens", **holds("output_counted", "output_tokens", "a request has no output token count")
+        ),
+        gx.ExpectColumnValuesToBeBetween(
+            column="output_tokens",
+            min_value=1,
+            **holds("output_not_empty", "output_tokens", "a request has no output"),
+        ),
+        gx.ExpectColumnValuesToBeBetween(
+            column="ttft_ms", min_value=0, strict_min=True, **holds("ttft_positive", "ttft_ms", "a TTFT is not above 0")
+        ),
+        gx.ExpectColumnPairValuesAToBeGreaterThanB(
+            column_A="e2e_latency_ms",
+            column_B="ttft_ms",
+            or_equal=True,
+            ignore_row_if="either_value_is_missing",
+            **holds("end_after_first_token", "e2e_latency_ms", "a request ended before its first token"),
+        ),
+    ]
+
+
+def position_suite() -> "list[Expectation]":
+    """Return what must hold of staging.acceptance_position."""
+    import great_expectations.expectations as gx
+
+    def holds(name: str, subject: str, details: str) -> dict[str, Any]:
+        return _named(name, f"acceptance_position.{subject}", details, "critical")
+
+    return [
+        gx.ExpectColumnPairValuesAToBeGreaterThanB(
+            column_A="drafts",
+            column_B="accepted",
+            or_equal=True,
+            **holds("position_within_drafts", "accepted", "a position was accepted more often than drafts were made"),
+        ),
+        gx.ExpectColumnPairValuesAToBeGreaterThanB(
+            column_A="last_position",
+            column_B="draft_position",
+            or_equal=True,
+            **holds("position_within_k", "draft_position", "a draft position lies beyond num_speculative_tokens"),
+        ),
+        gx.UnexpectedRowsExpectation(
+            unexpected_rows_query=(
+                "select cell_id, repetition, later.draft_position, later.accepted "
+                "from {batch} as later inner join {batch} as earlier "
+                f"using ({planned.KEY}) "
+                "where later.draft_position = earlier.draft_position + 1 and later.accepted > earlier.accepted"
+            ),
+            **holds("acceptance_falls_with_position", "accepted", "a later position was accepted more often"),
+        ),
+    ]
+
+
+def _repeated(key: str) -> str:
+    return f"select {key}, count(*) as found from {{batch}} group by {key} having count(*) > 1"
+
+
+def _named(name: str, subject: str, details: str, severity: Severity) -> dict[str, Any]:
+    return {"severity": severity, "meta": {"name": name, "subject": subject, "details": details}}
