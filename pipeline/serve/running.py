@@ -141,8 +141,9 @@ class Server:
 
     def _silent(self, what: str, *, answer: probes.Answer | None) -> Failure:
         said = "nothing in time" if answer is None else f"HTTP {answer[0]}: {answer[1][:200]}"
+        refused = answer is not None and 400 <= answer[0] < 500
         return Failure(
-            "engine_died",
+            "unknown" if refused else "engine_died",
             f"the server runs, but answered {what} with {said}",
             "Read the end of server.log.zst; the start is tried again once.",
             retryable=True,

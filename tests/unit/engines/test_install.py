@@ -186,3 +186,16 @@ def test_complete_engines_are_listed_by_id(tmp_path: Path) -> None:
 
 def test_nothing_is_listed_where_nothing_is(tmp_path: Path) -> None:
     assert list_installed(tmp_path / "engines") == ()
+
+
+@pytest.mark.parametrize("version", ["zero", "../../etc", "", "0.32.0 --help"])
+def test_a_version_that_is_no_release_number_reaches_nothing(stub: Uv, tmp_path: Path, version: str) -> None:
+    with pytest.raises(UserError, match="not a vLLM release number"):
+        install(Engine(version, "cpu"), root=tmp_path / "engines", report=quiet, environ=stub.environ)
+    assert not (tmp_path / "engines").exists()
+
+
+def test_a_root_that_cannot_be_made_is_named(stub: Uv, tmp_path: Path) -> None:
+    (tmp_path / "engines").write_text("a file")
+    with pytest.raises(EnvironmentFault, match="could not be written"):
+        install(CPU, root=tmp_path / "engines", report=quiet, environ=stub.environ)

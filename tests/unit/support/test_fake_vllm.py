@@ -102,6 +102,20 @@ def test_chat_streams_have_the_captured_shapes(tmp_path: Path, fixture: str) -> 
     assert {shape(s[-1]) for s in ours} == {shape(s[-1]) for s in real}  # the usage
 
 
+def test_completion_streams_have_the_captured_shape(tmp_path: Path) -> None:
+    body = {"model": "m", "prompt": "Hi", "max_tokens": 1, "stream": True}
+    body["stream_options"] = {"include_usage": True, "continuous_usage_stats": True}
+    with fake(tmp_path) as server:
+        (tmp_path / "ours.sse").write_text(asyncio.run(post(f"{server.url}/v1/completions", body)))
+    ours, real = events(tmp_path / "ours.sse"), events(FIXTURES / "cpu-0.32.0-ngram.completions.sse")
+    assert [shape(event) for event in ours] == [shape(event) for event in real]
+
+
+async def post(url: str, body: dict[str, Any]) -> str:
+    async with aiohttp.ClientSession() as session, session.post(url, json=body) as response:
+        return await response.text()
+
+
 def test_metrics_have_the_captured_names_types_and_labels(tmp_path: Path) -> None:
     with fake(tmp_path, speculative=NGRAM) as server:
         captured(server, tmp_path)
