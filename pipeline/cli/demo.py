@@ -49,7 +49,8 @@ def _sweep(settings: Settings, matrix: str) -> bool:
     plan = returned(api, DAG, run_id, task_id="plan")
     rows = read_verdicts(plan["sweep_id"]) if isinstance(plan, dict) else []
     say()
-    show(rows, why=True)
+    show(rows)
+    say("why: .venv/bin/specwatch verdict --why")
     say()
     say(f"dashboard  {state.dashboard_url}")
     say(f"airflow    {state.airflow_url}  (user admin, password in {state.passwords_file})")

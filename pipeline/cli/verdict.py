@@ -89,11 +89,14 @@ def _cells(row: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _below(row: dict[str, Any], *, why: bool) -> None:
-    name = f"{row['method_name']} {row['workload']} c={row['concurrency']}"
+    """Say what kept a cell from being measured, and on request why its verdict is what it is."""
+    reasons = list(row["reasons"] or ()) if why else []
     if row["reason"]:
-        say(f"  {name}: {row['status']}: {row['reason']}")
-    for reason in (row["reasons"] or ()) if why else ():
-        say(f"  {name}: {reason}")
+        reasons.insert(0, f"{row['status']}: {row['reason']}")
+    if reasons:
+        say(f"{row['method_name']} · {row['workload']} · concurrency {row['concurrency']}")
+    for reason in reasons:
+        say(f"  {reason}")
 
 
 def _footnote(group: list[dict[str, Any]]) -> None:

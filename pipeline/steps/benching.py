@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.domain.block import Block, CellOutcome, Interruption
-from pipeline.domain.server_start import ServerStart
+from pipeline.domain.server_start import Failure, ServerStart
 from pipeline.plan.remaining import Complete, Remaining, remaining
 from pipeline.records import files
 from pipeline.records.block import (
@@ -33,6 +33,7 @@ Report = Callable[[str], None]
 Progress = Callable[[int, int, str], None]
 
 ATTEMPTS = 2  # of a start whose failure is worth another try, inside one run of the block
+ATTEMPTS_AT_PORTS = 5  # of one that found its port taken meanwhile: the next try takes another port
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +138,15 @@ def _given_up(bench: Bench, tried: dict[int, int]) -> set[tuple[int, str]]:
     final = {
         index
         for index, start in last.items()
-        if start.failure and (not start.failure.retryable or tried.get(index, 0) >= ATTEMPTS)
+        if start.failure and (not start.failure.retryable or tried.get(index, 0) >= _attempts(start.failure, bench))
     }
     return {(s.index, cell.cell_id) for s in bench.block.starts if s.index in final for cell in s.cells}
+
+
+def _attempts(failure: Failure, bench: Bench) -> int:
+    if failure.failure_class == "port_taken" and bench.settings.vllm_port is None:
+        return ATTEMPTS_AT_PORTS
+    return ATTEMPTS
 
 
 def _interruptions(bench: Bench, rest: Remaining) -> list[Interruption]:
@@ -169,7 +176,7 @@ def outcomes(block: Block, directory: Path) -> list[CellOutcome]:
                 found.append(CellOutcome(start.index, cell.cell_id, "measured"))
                 continue
             failure = failures.get(start.index)
-            said = f"{failure.message} {failure.next_step}" if failure else unfinished
+            said = f"{failure.message.rstrip('.')}. {failure.next_step}" if failure else unfinished
             reason = f"{done} of {block.repetitions} repetitions: {said}" if done else said
             name = failure.failure_class if failure else None
             found.append(CellOutcome(start.index, cell.cell_id, "failed", reason=reason, failure=name))

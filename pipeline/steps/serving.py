@@ -1,5 +1,6 @@
 """One server start: serve the arm, warm up, and write one repetition after the other."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 SERVED_MODEL = "target"
 VLLM_PORT = 28000
+VLLM_PORTS = 400  # sweeps of different homes start at different ports, so that they seldom race for one
 DRAIN_S = 60.0
 
 
@@ -38,7 +40,7 @@ def run_start(bench: "Bench", todo: Todo) -> None:
     block, start = bench.block, todo.start
     directory = attempt_directory(bench.directory, start, todo.attempt)
     directory.mkdir(parents=True, exist_ok=True)
-    port = bench.settings.vllm_port or first_free_port(VLLM_PORT)
+    port = bench.settings.vllm_port or first_free_port(VLLM_PORT + os.getpid() % VLLM_PORTS)
     settings = start.cells[0].server
     draft = bench.prepared.drafts.get(start.method.draft.name) if start.method.draft else None
     argv = build(
@@ -160,9 +162,8 @@ def _tell(bench: "Bench", cell: Cell, repetition: int, window: Window) -> None:
     failed = sum(1 for record in window.requests if record.failed)
     seconds = max(window.ended_at_s - window.started_at_s, 1e-9)
     trouble = f", {failed} of {len(window.requests)} requests failed" if failed else ""
-    bench.report(
-        f"{cell.label} repetition {repetition + 1} of {bench.block.repetitions}: {tokens} tokens in {seconds:.1f} s ({tokens / seconds:.1f}/s){trouble}"
-    )
+    which = f"{cell.label} repetition {repetition + 1} of {bench.block.repetitions}"
+    bench.report(f"{which}: {tokens} tokens in {seconds:.1f} s ({tokens / seconds:.1f}/s){trouble}")
     if bench.progress:
         bench.progress(bench.complete, bench.planned, cell.label)
 
