@@ -64,6 +64,7 @@ def services(site: Site) -> tuple[Service, ...]:
             (*airflow, "api-server", "--host", site.bind, "--port", str(site.airflow_port), "--workers", "1"),
             central,
             ready="api",
+            stop_s=5,  # once its work is done it can hang; everything it knows is in the database
         ),
         # The log servers of scheduler and triggerer would listen on every interface; all share one log folder anyway.
         Service("scheduler", (*airflow, "scheduler", "--skip-serve-logs"), central, ready="scheduler", stop_s=20),
