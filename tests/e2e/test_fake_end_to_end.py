@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
+
 from pipeline import steps
 from pipeline.cli import main
 from pipeline.errors import EnvironmentFault, GateFailed, UserError
 from pipeline.records.block import complete_repetitions, read_starts
 from pipeline.warehouse.database import open_warehouse
-from sqlalchemy import text
-
 from tests.support.fake_matrix import make_fake_matrix
 
 FACTS = ("sweep", "block", "server_start", "cell_outcome", "measurement", "acceptance_position", "request")

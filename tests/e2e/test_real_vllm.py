@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from pipeline.cli import main
 from pipeline.records.block import complete_repetitions, read_hosts, read_starts
 from pipeline.records.repetition import read_window
