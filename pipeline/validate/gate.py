@@ -14,11 +14,18 @@ from pipeline.validate import planned, suites
 
 if TYPE_CHECKING:
     from great_expectations.core import ExpectationValidationResult
+    from great_expectations.datasource.fluent.interfaces import Batch
     from great_expectations.datasource.fluent.postgres_datasource import PostgresDatasource
     from great_expectations.expectations.expectation import Expectation
+    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
 EXAMPLES = 3  # failing rows kept with a result
-RESULT_FORMAT = {"result_format": "COMPLETE", "unexpected_index_column_names": ["cell_id"]}
+MOST_ROWS = 200  # Great Expectations returns no more failing rows than this
+RESULT_FORMAT = {
+    "result_format": "COMPLETE",
+    "unexpected_index_column_names": ["cell_id"],
+    "partial_unexpected_count": MOST_ROWS,
+}
 
 
 def run(url: str, load_id: str, *, block: Block) -> list[ValidationOutcome]:
@@ -38,67 +45,109 @@ def run(url: str, load_id: str, *, block: Block) -> list[ValidationOutcome]:
             ("acceptance_position", planned.positions(block, load_id=load_id), suites.position_suite()),
         )
         return [
-            _outcome(result)
+            outcome
             for name, query, expectations in tables
-            for result in _validate(datasource, name, query, expectations)
+            for outcome in _validate(datasource, name, query, expectations)
         ]
 
 
 def _validate(
     datasource: "PostgresDatasource", name: str, query: str, expectations: "list[Expectation]"
-) -> "list[ExpectationValidationResult]":
+) -> list[ValidationOutcome]:
     from great_expectations import ExpectationSuite
 
     batch = datasource.add_query_asset(name, query=query).add_batch_definition(name).get_batch()
     suite = ExpectationSuite(name, expectations=expectations)
-    return list(batch.validate(suite, result_format=RESULT_FORMAT).results)
+    found = batch.validate(suite, result_format=RESULT_FORMAT).results
+    by_name = {_name(expectation.meta): expectation for expectation in expectations}
+    return [_outcome(batch, by_name[_name(_config(result).meta)], result) for result in found]
 
 
-def _outcome(result: "ExpectationValidationResult") -> ValidationOutcome:
-    config = result.expectation_config
-    assert config is not None  # noqa: S101 - Great Expectations fills it for every result of a suite
+def _outcome(batch: "Batch", expectation: "Expectation", result: "ExpectationValidationResult") -> ValidationOutcome:
+    config = _config(result)
     meta: Mapping[str, Any] = config.meta or {}
     if result.exception_info and result.exception_info.get("raised_exception"):
         message = f"{meta['name']} on {meta['subject']} could not be evaluated: {result.exception_info}"
         raise SpecwatchError(message)
     rows = _failing_rows(result.result)
-    cells = tuple(sorted({str(row["cell_id"]) for row in rows if row.get("cell_id")}))
     success = bool(result.success)
     return ValidationOutcome(
         expectation=str(meta["name"]),
         subject=str(meta["subject"]),
         severity="warning" if str(config.severity).rpartition(".")[2].lower() == "warning" else "critical",
         success=success,
-        observed=_observed(result.result, rows),
-        cell_ids=() if success else cells,
-        details=None if success else _details(meta, rows),
+        observed={
+            "failing": _count(result.result),
+            "examples": [{name: _plain(value) for name, value in row.items()} for row in rows[:EXAMPLES]],
+        },
+        cell_ids=() if success else _cells(batch, expectation, result),
+        details=None if success else _details(meta, rows, _count(result.result)),
     )
 
 
+def _cells(batch: "Batch", expectation: "Expectation", result: "ExpectationValidationResult") -> tuple[str, ...]:
+    """Return every cell with a failing row; none when they cannot all be named: then the load is at fault.
+
+    A result holds some failing rows only, so the rest is asked for without the cells already known.
+    """
+    from great_expectations.expectations.row_conditions import Column
+
+    cells: set[str] = set()
+    found = result.result
+    while True:
+        rows = _failing_rows(found)
+        named = {str(row["cell_id"]) for row in rows if row.get("cell_id")}
+        if not named - cells:
+            return ()
+        cells |= named
+        if _is_custom(found):
+            return tuple(sorted(cells)) if len(rows) < MOST_ROWS else ()
+        if _count(found) <= len(rows):
+            return tuple(sorted(cells))
+        rest = expectation.copy(update={"row_condition": Column("cell_id").is_not_in(sorted(cells))})
+        again = batch.validate(rest, result_format=RESULT_FORMAT)
+        if again.success:
+            return tuple(sorted(cells))
+        found = again.result
+
+
 def _failing_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    custom = found.get("details", {}).get("unexpected_rows")
-    return list(custom if custom is not None else found.get("unexpected_index_list") or [])
+    if _is_custom(found):
+        return list(found["details"]["unexpected_rows"])
+    return list(found.get("unexpected_index_list") or [])
 
 
-def _observed(found: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return counts and a few failing rows, JSON-able."""
-    count = found.get("element_count")
-    return {
-        "rows": None if count is None else int(count),
-        "failing": len(rows),
-        "examples": [{name: _plain(value) for name, value in row.items()} for row in rows[:EXAMPLES]],
-    }
+def _is_custom(found: Mapping[str, Any]) -> bool:
+    """Whether this is the result of a query of ours, which returns one row a cell."""
+    return "unexpected_rows" in (found.get("details") or {})
+
+
+def _count(found: Mapping[str, Any]) -> int:
+    """Return how many staged rows fail."""
+    if _is_custom(found):
+        return sum(int(row["rows"]) for row in _failing_rows(found))
+    return int(found.get("unexpected_count") or 0)
+
+
+def _config(result: "ExpectationValidationResult") -> "ExpectationConfiguration":
+    config = result.expectation_config
+    assert config is not None  # noqa: S101 - Great Expectations fills it for every result of a suite
+    return config
+
+
+def _name(meta: Mapping[str, Any] | None) -> tuple[str, str]:
+    return str((meta or {})["name"]), str((meta or {})["subject"])
 
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) or value is None else str(value)
 
 
-def _details(meta: Mapping[str, Any], rows: list[dict[str, Any]]) -> str:
+def _details(meta: Mapping[str, Any], rows: list[dict[str, Any]], failing: int) -> str:
     column = str(meta["subject"]).rpartition(".")[2]
     values = sorted({str(row[column]) for row in rows if row.get(column) is not None})[:EXAMPLES]
     seen = f"; {column}: {', '.join(values)}" if values else ""
-    return f"{meta['details']} ({len(rows)} rows{seen})"
+    return f"{meta['details']} ({failing} rows{seen})"
 
 
 @contextmanager

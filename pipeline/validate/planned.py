@@ -47,12 +47,12 @@ def positions(block: Block, *, load_id: str) -> str:
 
 
 def missing_repetitions(block: Block, *, load_id: str) -> str:
-    """Return SQL for the repetitions that are not there although their cell counts as measured in that start.
+    """Return SQL for the cells that count as measured in a start where a repetition of theirs is not there.
 
     `{batch}` stays in it: Great Expectations puts the query of `measurements` there.
     """
     return f"""
-        select o.document ->> 'cell_id' as cell_id, o.document ->> 'start_index' as start_index, r.repetition
+        select o.document ->> 'cell_id' as cell_id, count(*) as rows
         from staging.document as o
         cross join generate_series(0, {int(block.repetitions) - 1}) as r (repetition)
         where
@@ -67,6 +67,7 @@ def missing_repetitions(block: Block, *, load_id: str) -> str:
                     and m.start_index = cast(o.document ->> 'start_index' as bigint)
                     and m.repetition = r.repetition
             )
+        group by o.document ->> 'cell_id'
     """
 
 

@@ -1,4 +1,7 @@
-"""The suites: what must hold of a load, table by table. Each expectation is named and says what breaking it means."""
+"""The suites: what must hold of a load, table by table. Each expectation is named and says what breaking it means.
+
+Great Expectations returns at most 200 failing rows, so custom queries return a row a cell: how many of its `rows` fail.
+"""
 # Great Expectations re-exports its expectations without `__all__`:
 # mypy: disable-error-code="attr-defined"
 # ruff: noqa: S608 - the only name put into a query is the key of a repetition
@@ -138,8 +141,8 @@ def request_suite() -> "list[Expectation]":
         ),
         gx.UnexpectedRowsExpectation(
             unexpected_rows_query=(
-                f"select cell_id, repetition, count(*) as found from {{batch}} group by {planned.KEY} "
-                "having count(*) <> max(planned_requests)"
+                f"select cell_id, count(*) as rows from (select cell_id from {{batch}} group by {planned.KEY} "
+                "having count(*) <> max(planned_requests)) as other group by cell_id"
             ),
             **holds("request_rows_as_planned", "request_index", "a repetition has another number of rows than planned"),
         ),
@@ -187,10 +190,11 @@ def position_suite() -> "list[Expectation]":
         ),
         gx.UnexpectedRowsExpectation(
             unexpected_rows_query=(
-                "select cell_id, repetition, later.draft_position, later.accepted "
+                "select cell_id, count(*) as rows "
                 "from {batch} as later inner join {batch} as earlier "
                 f"using ({planned.KEY}) "
-                "where later.draft_position = earlier.draft_position + 1 and later.accepted > earlier.accepted"
+                "where later.draft_position = earlier.draft_position + 1 and later.accepted > earlier.accepted "
+                "group by cell_id"
             ),
             **holds("acceptance_falls_with_position", "accepted", "a later position was accepted more often"),
         ),
@@ -198,7 +202,11 @@ def position_suite() -> "list[Expectation]":
 
 
 def _repeated(key: str) -> str:
-    return f"select {key}, count(*) as found from {{batch}} group by {key} having count(*) > 1"
+    """Return SQL for the cells with two rows of one key."""
+    return (
+        "select cell_id, count(*) as rows from ("
+        f"select cell_id from {{batch}} group by {key} having count(*) > 1) as repeated group by cell_id"
+    )
 
 
 def _named(name: str, subject: str, details: str, severity: Severity) -> dict[str, Any]:

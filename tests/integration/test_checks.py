@@ -22,7 +22,7 @@ FAULTS = {
         "update warehouse.server_start set started_at = timestamptz '2026-01-01 02:00:01+00' where start_index = 1"
     ),
     "speedup_across_hardware": ("update warehouse.measurement set hardware_id = 'other' where position = 'closing'"),
-    "speedup_without_baseline": f"delete from warehouse.measurement where cell_id = '{BASE}'",  # noqa: S608
+    "speedup_without_baseline": f"delete from warehouse.measurement where cell_id = '{BASE}'",
     "verdict_older_than_its_data": "update warehouse.verdict set computed_at = computed_at - interval '1 day'",
     "verdict_without_its_speedup": "delete from warehouse.speedup",
 }

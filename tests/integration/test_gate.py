@@ -215,6 +215,14 @@ def test_a_failed_cell_need_not_have_its_repetitions(said: Said) -> None:
     assert [outcome for outcome in said(replace(load, outcomes=outcomes)) if not outcome.success] == []
 
 
+def test_every_bad_cell_is_named_however_many_rows_fail(said: Said) -> None:
+    """Great Expectations returns 200 failing rows at most: here 2 x 3 x 2 x 30 of 30 x 2 cells fail."""
+    load = build.block_load(build.block(concurrencies=range(1, 31)))
+    broken = replace(load, requests=[(key, replace(row, error="timeout")) for key, row in load.requests])
+    failed = [outcome for outcome in said(broken) if not outcome.success]
+    assert [(o.expectation, o.observed["failing"], len(o.cell_ids)) for o in failed] == [("no_error", 360, 60)]
+
+
 def test_what_was_said_is_kept_once(engine: Engine, warehouse_url: str) -> None:
     load = with_metrics(load_at(), accepted_tokens=25)
     load_id = stage(engine, load)

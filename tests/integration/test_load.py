@@ -1,5 +1,5 @@
 """Stage, publish, quarantine, reap: on a real Postgres."""
-# ruff: noqa: S608 - table names come from our own metadata
+
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
