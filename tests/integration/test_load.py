@@ -1,6 +1,5 @@
 """Stage, publish, quarantine, reap: on a real Postgres."""
 
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
