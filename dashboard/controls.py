@@ -42,6 +42,7 @@ def choose(rows: pd.DataFrame, *, one_version: bool) -> Scoped:
         rows = weights.narrow(rows, _select_if_many("Weights", weights, key="weights"))
         acceptance = scope.value_choice(rows, "acceptance")
         rows = acceptance.narrow(rows, _select_if_many("Acceptance", acceptance, key="acceptance"))
+    with st.container(horizontal=True, key="filters"):
         filters = _filters(rows)
     for column, name in FILTERS:
         if filters.get(name.lower()):

@@ -32,7 +32,7 @@ START_TIMEOUT_S = 60.0
 TIMEOUT_MS = 60_000
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """Path of a Chromium. Without one CI fails, and anyone else reads in pytest's summary what was not tested."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
