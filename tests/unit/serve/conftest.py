@@ -15,9 +15,9 @@ import pytest
 
 from pipeline.engines.failures import classify
 from pipeline.serve.orphans import find_marked, stop_marked
-from pipeline.serve.ports import first_free_port
 from pipeline.serve.surroundings import marks
 from tests.support.fake_vllm.engine import make_fake_engine, make_fake_model
+from tests.support.worker_port import worker_port
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -113,12 +113,11 @@ def fake_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def arm(fake_python: Path, tmp_path: Path) -> Iterator[Arm]:
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     arm = Arm(
         python=fake_python,
         model=make_fake_model(tmp_path / "model"),
         directory=tmp_path,
-        port=first_free_port(29000 + 40 * worker),
+        port=worker_port(),
     )
     yield arm
     for task in arm.tasks:

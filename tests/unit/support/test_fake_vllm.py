@@ -15,10 +15,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pipeline.engines.failures import classify
 from pipeline.engines.startup_log import read
-from pipeline.serve.ports import first_free_port
 from pipeline.serve.server import Server, serve
 from tests.support.capture import capture, small
 from tests.support.fake_vllm.engine import make_fake_engine, make_fake_model
+from tests.support.worker_port import worker_port
 
 FIXTURES = Path(__file__).resolve().parents[2] / "support" / "fixtures" / "vllm"
 NGRAM = {"method": "ngram", "num_speculative_tokens": 4}
@@ -27,7 +27,7 @@ Shape = tuple[Any, ...]
 
 @contextmanager
 def fake(tmp_path: Path, *, speculative: dict[str, Any] | None = None, **script: str) -> Iterator[Server]:
-    port = first_free_port(29400)
+    port = worker_port()
     argv = [str(make_fake_engine(tmp_path / "engine")), "-m", "vllm.entrypoints.openai.api_server"]
     argv += ["--host", "127.0.0.1", "--port", str(port), "--served-model-name", "m"]
     argv += ["--model", str(make_fake_model(tmp_path / "model")), "--max-model-len", "2048", "--enforce-eager"]
@@ -179,7 +179,7 @@ async def chat(url: str, *, number: int = 1, **more: Any) -> list[tuple[int, str
     async with aiohttp.ClientSession() as session:
         for _ in range(number):
             try:
-                timeout = aiohttp.ClientTimeout(total=1)
+                timeout = aiohttp.ClientTimeout(total=3)
                 async with session.post(f"{url}/v1/chat/completions", json=body, timeout=timeout) as response:
                     answers.append((response.status, await response.text()))
             except (aiohttp.ClientError, TimeoutError) as error:
