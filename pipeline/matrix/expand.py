@@ -33,6 +33,7 @@ class Expansion:
     repetitions: int
     seed: int
     groups: tuple[Group, ...]
+    workloads: tuple[Workload, ...]
 
 
 def expand(matrix: MatrixFile, *, workloads: Mapping[str, Workload]) -> Expansion:
@@ -82,6 +83,7 @@ def expand(matrix: MatrixFile, *, workloads: Mapping[str, Workload]) -> Expansio
         repetitions=matrix.repetitions,
         seed=matrix.seed,
         groups=tuple(groups),
+        workloads=tuple(workloads[name] for name in matrix.workloads),
     )
 
 

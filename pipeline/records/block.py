@@ -13,6 +13,7 @@ from pipeline.domain.block import Block, BlockResult, CellOutcome, Interruption,
 from pipeline.domain.hardware import Hardware
 from pipeline.domain.model import ResolvedModel
 from pipeline.domain.server_start import ServerStart
+from pipeline.domain.workload import Workload
 from pipeline.errors import EnvironmentFault, UserError
 from pipeline.records import files
 from pipeline.records.layout import (
@@ -24,6 +25,7 @@ from pipeline.records.layout import (
     START_FILE,
     SWEEP_FILE,
     TROUBLE_FILE,
+    WORKLOADS_FILE,
 )
 from pipeline.records.repetition import Manifest, manifests
 
@@ -48,7 +50,9 @@ class Host:
     recorded_at: str
 
 
-def write_sweep(directory: Path, plan: SweepPlan, blocks: Sequence[Block]) -> list[Path]:
+def write_sweep(
+    directory: Path, plan: SweepPlan, blocks: Sequence[Block], *, workloads: Sequence[Workload]
+) -> list[Path]:
     """Write the plan of a sweep; a sweep that is there already is left as it is, and must be the same.
 
     Returns the block directories. Raises UserError when another plan lies there under this id.
@@ -64,6 +68,7 @@ def write_sweep(directory: Path, plan: SweepPlan, blocks: Sequence[Block]) -> li
                 )
                 raise UserError(message)
             continue
+        files.write_bytes(path / WORKLOADS_FILE, files.dump(tuple(workloads), tuple[Workload, ...]))
         files.write_bytes(path / BLOCK_FILE, files.dump(block, Block))
     if not (directory / SWEEP_FILE).exists():
         files.write_bytes(directory / SWEEP_FILE, files.dump(plan, SweepPlan))
@@ -86,6 +91,11 @@ class _Versioned(Protocol):
 
 
 V = TypeVar("V", bound=_Versioned)
+
+
+def read_workloads(directory: Path) -> dict[str, Workload]:
+    """Return the prompt sets that the block was planned with, by name."""
+    return {workload.name: workload for workload in files.read(directory / WORKLOADS_FILE, tuple[Workload, ...])}
 
 
 def _known(value: V, path: Path) -> V:

@@ -8,6 +8,7 @@ LAYOUT_VERSION = 1
 
 SWEEP_FILE = "sweep.json"
 BLOCK_FILE = "block.json"  # the plan
+WORKLOADS_FILE = "workloads.json"  # the prompts themselves: a later release may have others
 HOST_FILE = "host.json"  # hardware and models as found where the block runs
 RESULT_FILE = "BLOCK.json"  # written last
 TROUBLE_FILE = "trouble.json"  # the last error that kept the block from finishing

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.domain.block import Block, CellOutcome, Interruption
 from pipeline.domain.server_start import Failure, ServerStart
+from pipeline.domain.workload import Workload
 from pipeline.plan.remaining import Complete, Remaining, remaining
 from pipeline.records import files
 from pipeline.records.block import (
@@ -20,6 +21,7 @@ from pipeline.records.block import (
     read_result,
     read_starts,
     read_trouble,
+    read_workloads,
     write_result,
 )
 from pipeline.records.layout import INTERRUPTIONS_FILE
@@ -43,6 +45,7 @@ class Bench:
     block: Block
     directory: Path
     prepared: Prepared
+    workloads: dict[str, Workload]
     settings: Settings
     report: Report
     progress: Progress | None
@@ -87,7 +90,7 @@ def _measure(block: Block, directory: Path, *, report: Report, progress: Progres
         compress_logs(attempt_directories(directory))  # of a run that was killed
         prepared = prepare(block, settings=settings, report=report)
         append_host(directory, host_of(hardware, prepared.models, prepared.engine.packages))
-        bench = Bench(block, directory, prepared, settings, report, progress)
+        bench = Bench(block, directory, prepared, read_workloads(directory), settings, report, progress)
         moved = bool(earlier) and earlier[-1].hardware != hardware
         gaps = _interruptions(bench, _rest(bench, complete_repetitions(directory), same_hardware=not moved))
         _run_rest(bench)

@@ -13,7 +13,7 @@ from pipeline.errors import UserError
 from pipeline.measure.counters import CounterReset, CounterWindow, difference
 from pipeline.measure.metrics import metrics
 from pipeline.measure.requests import rows
-from pipeline.records.block import current_repetitions, read_block, read_hosts, read_result, read_starts
+from pipeline.records.block import current_repetitions, read_block, read_hosts, read_result, read_starts, read_workloads
 from pipeline.records.repetition import Manifest, read_window
 from pipeline.settings import load_settings
 from pipeline.steps.benching import outcomes
@@ -21,7 +21,6 @@ from pipeline.steps.warehousing import open_migrated
 from pipeline.validate.gate import run as run_gate
 from pipeline.warehouse.load import BlockLoad, stage
 from pipeline.warehouse.publish import publish, quarantine_load, record_validation
-from pipeline.workloads.sets import WORKLOADS
 
 Report = Callable[[str], None]
 
@@ -80,13 +79,11 @@ def load_of(directory: Path) -> tuple[BlockLoad, int]:
     read = _Read()
     for path, manifest in repetitions:
         _reduce(path, manifest, block=block, read=read)
-    known = {(cell.workload, cell.workload_hash) for start in block.starts for cell in start.cells}
-    known |= {(skip.cell.workload, skip.cell.workload_hash) for skip in block.skipped}
     load = BlockLoad(
         block=block,
         hardware=hosts[-1].hardware,
         models=hosts[-1].models,
-        workloads=tuple(_workload(name, content_hash) for name, content_hash in sorted(known)),
+        workloads=tuple(read_workloads(directory).values()),
         starts=read_starts(directory),
         outcomes=_outcomes(list(result.outcomes) if result else outcomes(block, directory), read.void),
         measurements=tuple(read.measurements),
@@ -97,17 +94,6 @@ def load_of(directory: Path) -> tuple[BlockLoad, int]:
         interruptions=result.interruptions if result else (),
     )
     return load, len(read.void)
-
-
-def _workload(name: str, content_hash: str) -> Any:
-    workload = WORKLOADS.get(name)
-    if workload is None or workload.content_hash != content_hash:
-        message = (
-            f"the run directory used workload {name}@{content_hash}, which this release does not have: "
-            "ingest it with the release that measured it."
-        )
-        raise UserError(message)
-    return workload
 
 
 def _key(manifest: Manifest, block: Block) -> RepetitionKey:

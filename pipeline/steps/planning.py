@@ -82,7 +82,7 @@ def plan_sweep(matrix: str, *, sweep_id: str | None, trigger: str, overrides: Ma
         planned_at = read_sweep(directory).sweep.planned_at
     sweep, blocks = plan_blocks(expansion, sweep_id=sweep_id, trigger=trigger, planned_at=planned_at)
     plan = SweepPlan(layout_version=LAYOUT_VERSION, sweep=sweep, blocks=tuple(block.block_id for block in blocks))
-    paths = write_sweep(directory, plan, blocks)
+    paths = write_sweep(directory, plan, blocks, workloads=expansion.workloads)
     skipped = sum(len(block.skipped) for block in blocks)
     return {
         "sweep_id": sweep_id,

@@ -24,7 +24,6 @@ from pipeline.serve.errors import ServerFailed
 from pipeline.serve.ports import first_free_port
 from pipeline.serve.server import Server, serve
 from pipeline.system.processes import home_marker
-from pipeline.workloads.sets import WORKLOADS
 
 if TYPE_CHECKING:
     from pipeline.steps.benching import Bench
@@ -96,7 +95,7 @@ def run_start(bench: "Bench", todo: Todo) -> None:
 
 def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetition: int) -> None:
     load = Load(
-        prompts=WORKLOADS[cell.workload].prompts[: cell.prompts],
+        prompts=bench.workloads[cell.workload].prompts[: cell.prompts],
         concurrency=cell.concurrency,
         output_tokens=cell.output_tokens,
         temperature=cell.temperature,

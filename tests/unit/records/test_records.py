@@ -21,12 +21,14 @@ from pipeline.records.block import (
     read_result,
     read_starts,
     read_sweep,
+    read_workloads,
     write_result,
     write_start,
     write_sweep,
 )
 from pipeline.records.layout import LAYOUT_VERSION, MANIFEST_FILE, attempt_directory, repetition_directory
 from pipeline.records.repetition import Window, read_window, write_repetition
+from pipeline.workloads.structured import STRUCTURED
 from tests.support.values import SWEEP, make_block, make_record
 
 WINDOW = Window(
@@ -110,18 +112,19 @@ def test_a_path_that_cannot_be_written_is_named() -> None:
 def test_a_sweep_comes_back_as_it_was_planned(tmp_path: Path) -> None:
     block = make_block()
     plan = SweepPlan(layout_version=1, sweep=SWEEP, blocks=(block.block_id,))
-    (path,) = write_sweep(tmp_path, plan, [block])
+    (path,) = write_sweep(tmp_path, plan, [block], workloads=[STRUCTURED])
     assert read_block(path) == block
     assert read_sweep(tmp_path) == plan
-    assert write_sweep(tmp_path, plan, [block]) == [path]
+    assert read_workloads(path) == {"structured": STRUCTURED}
+    assert write_sweep(tmp_path, plan, [block], workloads=[STRUCTURED]) == [path]
 
 
 def test_another_plan_under_the_same_id_is_refused(tmp_path: Path) -> None:
     block = make_block()
     plan = SweepPlan(layout_version=1, sweep=SWEEP, blocks=(block.block_id,))
-    write_sweep(tmp_path, plan, [block])
+    write_sweep(tmp_path, plan, [block], workloads=[STRUCTURED])
     with pytest.raises(UserError, match="another plan under the same sweep id"):
-        write_sweep(tmp_path, plan, [make_block(repetitions=3)])
+        write_sweep(tmp_path, plan, [make_block(repetitions=3)], workloads=[])
 
 
 def test_a_directory_that_is_no_run_directory_says_so(tmp_path: Path) -> None:
