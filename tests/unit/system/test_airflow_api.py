@@ -1,0 +1,174 @@
+"""The REST client against a server that answers as Airflow does."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import EnvironmentFault, UserError
+from pipeline.system.airflow_api import Airflow, ApiError, follow, result, returned, task_log, trigger
+from pipeline.system.credentials import passwords_file
+
+RUN = "/api/v2/dags/nightly_matrix/dagRuns/manual__1"
+
+
+class FakeAirflow:
+    """Answers by (method, path): a list of (status, body), the last one again and again."""
+
+    def __init__(self) -> None:
+        self.answers: dict[tuple[str, str], list[tuple[int, Any]]] = {}
+        self.logins = 0
+        self.sent: list[Any] = []
+        self.say("GET", "/api/v2/dags/nightly_matrix", {"is_paused": False})
+        self.say("GET", "/api/v2/dags/nightly_matrix/details", {"params": {"matrix": {}}})
+
+    def say(self, method: str, path: str, *bodies: Any, status: int = 200) -> None:
+        self.answers[method, path] = [(status, body) for body in bodies]
+
+    def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        if path == "/auth/token":
+            self.logins += 1
+            return 201, {"access_token": f"token-{self.logins}"}
+        self.sent.append(body)
+        queue = self.answers.get((method, path), [(404, {"detail": "not found"})])
+        return queue.pop(0) if len(queue) > 1 else queue[0]
+
+
+@pytest.fixture
+def fake() -> FakeAirflow:
+    return FakeAirflow()
+
+
+@pytest.fixture
+def api(fake: FakeAirflow, tmp_path: Path) -> Iterator[Airflow]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._reply("GET")
+
+        def do_POST(self) -> None:
+            self._reply("POST")
+
+        def _reply(self, method: str) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(length)) if length else None
+            status, answer = fake.answer(method, self.path.partition("?")[0], body)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    yield Airflow(f"http://127.0.0.1:{server.server_port}", passwords_file(tmp_path), timeout_s=5)
+    server.shutdown()
+    server.server_close()
+
+
+def task(task_id: str, state: str | None, *, map_index: int = -1, label: str | None = None) -> dict[str, Any]:
+    return {
+        "task_id": task_id,
+        "map_index": map_index,
+        "rendered_map_index": label,
+        "state": state,
+        "try_number": 1,
+        "duration": None,
+    }
+
+
+def test_trigger_returns_the_run_id(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("POST", "/api/v2/dags/nightly_matrix/dagRuns", {"dag_run_id": "manual__1"})
+
+    assert trigger(api, "nightly_matrix", conf={"matrix": "m.yaml"}) == "manual__1"
+    assert fake.sent[-1] == {"logical_date": None, "conf": {"matrix": "m.yaml"}}
+
+
+def test_refused_parameters_are_the_users_error(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("POST", "/api/v2/dags/nightly_matrix/dagRuns", {"detail": "'x' is not of type 'integer'"}, status=400)
+
+    with pytest.raises(UserError, match="'x' is not of type 'integer'"):
+        trigger(api, "nightly_matrix", conf={})
+
+
+def test_an_unknown_parameter_is_refused_before_a_run_exists(api: Airflow, fake: FakeAirflow) -> None:
+    with pytest.raises(UserError, match="no parameter matrx; it has matrix"):
+        trigger(api, "nightly_matrix", conf={"matrx": "m.yaml"})
+
+
+def test_a_paused_dag_is_not_triggered(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("GET", "/api/v2/dags/nightly_matrix", {"is_paused": True})
+
+    with pytest.raises(UserError, match="paused"):
+        trigger(api, "nightly_matrix", conf={})
+
+
+def test_a_dag_that_does_not_import_says_why(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("GET", "/api/v2/dags/nightly_matrix", {"detail": "not found"}, status=404)
+    fake.say("GET", "/api/v2/importErrors", {"import_errors": [{"stack_trace": "NameError: plam"}]})
+
+    with pytest.raises(EnvironmentFault, match="NameError: plam"):
+        trigger(api, "nightly_matrix", conf={}, wait_s=0)
+
+
+def test_an_expired_token_is_renewed_once(api: Airflow, fake: FakeAirflow) -> None:
+    fake.answers["GET", "/api/v2/x"] = [(401, {"detail": "expired"}), (200, {"fine": True})]
+
+    assert api.get("x") == {"fine": True}
+    assert fake.logins == 2
+
+
+def test_a_server_that_always_refuses_the_token_is_an_error(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("GET", "/api/v2/x", {"detail": "no"}, status=401)
+
+    with pytest.raises(ApiError, match="401"):
+        api.get("x")
+    assert fake.logins == 2
+
+
+def test_nobody_there_says_how_to_start_it(tmp_path: Path) -> None:
+    nobody = Airflow("http://127.0.0.1:9", passwords_file(tmp_path), timeout_s=1)
+
+    with pytest.raises(EnvironmentFault, match="specwatch up"):
+        nobody.get("version")
+
+
+def test_follow_yields_each_change_once_until_the_run_ends(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("GET", RUN, {"state": "running"}, {"state": "running"}, {"state": "success"})
+    pages = [
+        [task("plan", "running"), task("gate", None)],
+        [task("plan", "success"), task("gate", None)],
+        [task("plan", "success"), task("gate", "success")],
+    ]
+    fake.say("GET", f"{RUN}/taskInstances", *[{"task_instances": p, "total_entries": 2} for p in pages])
+
+    seen = [(t.name, t.state) for t in follow(api, "nightly_matrix", "manual__1", poll_s=0.01)]
+
+    assert seen == [("plan", "running"), ("plan", "success"), ("gate", "success")]
+
+
+def test_a_mapped_task_is_named_by_its_block(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("GET", RUN, {"state": "failed"})
+    tasks = [task("bench", "failed", map_index=0, label="b1"), task("gate", "upstream_failed")]
+    fake.say("GET", f"{RUN}/taskInstances", {"task_instances": tasks, "total_entries": 2})
+
+    assert [t.name for t in result(api, "nightly_matrix", "manual__1").failed] == ["bench[b1]"]
+
+
+def test_what_a_task_did_not_return_is_none(api: Airflow) -> None:
+    assert returned(api, "nightly_matrix", "manual__1", task_id="plan") is None
+
+
+def test_a_log_has_its_exception_and_no_markers(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("GET", RUN, {"state": "failed"})
+    fake.say("GET", f"{RUN}/taskInstances", {"task_instances": [task("gate", "failed")], "total_entries": 1})
+    error = {"exc_type": "GateFailed", "exc_value": "2 cells"}
+    content = [{"event": "::group::Pre"}, {"event": "Task failed", "error_detail": [error]}, "plain"]
+    fake.say("GET", f"{RUN}/taskInstances/gate/logs/1", {"content": content})
+    failed = result(api, "nightly_matrix", "manual__1").failed[0]
+
+    assert task_log(api, "nightly_matrix", "manual__1", task=failed) == ["Task failed", "GateFailed: 2 cells", "plain"]
