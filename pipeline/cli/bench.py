@@ -23,7 +23,7 @@ def run(arguments: Any) -> int:
         report(f"sweep {plan['sweep_id']}: {plan['cells']} cells, {plan['skipped']} skipped, in {plan['sweep_dir']}")
         for block in plan["blocks"]:
             steps.prepare_block(block, report=report)
-            results.append(steps.bench_block(block, report=report, progress=progress))
+            results.append(steps.bench_block(block, report=report, progress=progress, watch_ancestors=False))
     if arguments.json:
         say_json(plan | {"results": results})
     else:

@@ -39,15 +39,18 @@ def prepare_block(block_dir: str, *, report: Report = log.info) -> Result:
     return run(block_dir, report=report)
 
 
-def bench_block(block_dir: str, *, report: Report = log.info, progress: Progress | None = None) -> Result:
+def bench_block(
+    block_dir: str, *, report: Report = log.info, progress: Progress | None = None, watch_ancestors: bool = True
+) -> Result:
     """Measure what is left of a block; returns {"block_dir", "measured", "failed", "skipped"}.
 
     A cell that fails is an outcome with a reason. Raises only when the block could not be finished: run it again, it
-    continues after the last complete repetition.
+    continues after the last complete repetition. `watch_ancestors`: end when the parent or grandparent process does, as
+    a task of an edge worker must; a person's shell may go away.
     """
     from pipeline.steps.benching import bench_block as run
 
-    return run(block_dir, report=report, progress=progress)
+    return run(block_dir, report=report, progress=progress, watch_ancestors=watch_ancestors)
 
 
 def ingest_block(block_dir: str, *, report: Report = log.info) -> Result:

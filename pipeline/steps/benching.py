@@ -49,6 +49,7 @@ class Bench:
     settings: Settings
     report: Report
     progress: Progress | None
+    watch_ancestors: bool
 
     @property
     def planned(self) -> int:
@@ -61,14 +62,14 @@ class Bench:
         return len({(m.start_index, m.cell_id, m.repetition) for _, m in current_repetitions(self.directory)})
 
 
-def bench_block(block_dir: str, *, report: Report, progress: Progress | None) -> dict[str, Any]:
+def bench_block(block_dir: str, *, report: Report, progress: Progress | None, watch_ancestors: bool) -> dict[str, Any]:
     """See pipeline.steps.bench_block."""
     directory = Path(block_dir)
     block = read_block(directory)
     result = read_result(directory)
     if result is None:
         with troubles_kept(directory, stage="bench"):
-            _measure(block, directory, report=report, progress=progress)
+            _measure(block, directory, report=report, progress=progress, watch_ancestors=watch_ancestors)
         result = read_result(directory)
         if result is None:
             message = f"{directory} has no result after it was measured"
@@ -81,7 +82,9 @@ def bench_block(block_dir: str, *, report: Report, progress: Progress | None) ->
     }
 
 
-def _measure(block: Block, directory: Path, *, report: Report, progress: Progress | None) -> None:
+def _measure(
+    block: Block, directory: Path, *, report: Report, progress: Progress | None, watch_ancestors: bool
+) -> None:
     settings = load_settings()
     gaps: list[Interruption] = []
     hardware = find_hardware(wanted=block.engine.platform)
@@ -90,7 +93,9 @@ def _measure(block: Block, directory: Path, *, report: Report, progress: Progres
         compress_logs(attempt_directories(directory))  # of a run that was killed
         prepared = prepare(block, settings=settings, report=report)
         append_host(directory, host_of(hardware, prepared.models, prepared.engine.packages))
-        bench = Bench(block, directory, prepared, read_workloads(directory), settings, report, progress)
+        bench = Bench(
+            block, directory, prepared, read_workloads(directory), settings, report, progress, watch_ancestors
+        )
         moved = bool(earlier) and earlier[-1].hardware != hardware
         gaps = _interruptions(bench, _rest(bench, complete_repetitions(directory), same_hardware=not moved))
         _run_rest(bench)

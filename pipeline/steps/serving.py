@@ -79,14 +79,15 @@ def run_start(bench: "Bench", todo: Todo) -> None:
             start_timeout_s=bench.settings.start_timeout_s,
             classify=classify,
             report=bench.report,
+            watch_ancestors=bench.watch_ancestors,
         ) as server:
-            record = replace(record, ready_s=server.ready_s, facts=read_log(_text(log)))
+            record = replace(record, ready_s=server.ready_s, facts=_facts(bench, log))
             write_start(directory, record)
             bench.report(f"{start.name}: ready after {server.ready_s:.0f} s")
             for cell, repetition in todo.repetitions:
                 _repeat(bench, server, todo=todo, cell=cell, repetition=repetition)
     except ServerFailed as error:
-        record = replace(record, facts=read_log(_text(log)), failure=error.failure)
+        record = replace(record, facts=_facts(bench, log), failure=error.failure)
         bench.report(f"{start.name}: failed ({error.failure.failure_class}): {error.failure.message}")
         write_start(directory, record)
     finally:
@@ -179,6 +180,11 @@ def compress_logs(attempts: Iterable[Path]) -> None:
         if plain.exists():
             files.write_bytes(directory / f"{LOG_FILE}.zst", files.compress(plain.read_bytes()))
             plain.unlink()
+
+
+def _facts(bench: "Bench", log: Path) -> EngineFacts:
+    """What the log says, and the torch that is installed beside it: no log names that."""
+    return replace(read_log(_text(log)), torch_version=bench.prepared.engine.packages.get("torch"))
 
 
 def _text(log: Path) -> str:

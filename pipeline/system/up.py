@@ -56,13 +56,13 @@ def up(
     layout.make()
     with exclusive(layout.lock, report=report):
         before = _running(layout, report=report)
+        web, board = _ports(before, airflow_port=airflow_port, dashboard_port=dashboard_port)
         report("database")
         server_url = postgres.start(layout.postgres, port=postgres_port)
         warehouse = warehouse_url or postgres.ensure_database(server_url, WAREHOUSE_DATABASE)
         metadata = postgres.ensure_database(server_url, METADATA_DATABASE)
         if migrate is not None:
             migrate(warehouse)
-        web, board = _ports(before, airflow_port=airflow_port, dashboard_port=dashboard_port)
         site = Site(
             python=sys.executable,
             repository=repository,

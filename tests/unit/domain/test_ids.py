@@ -1,0 +1,61 @@
+"""Ids follow content: what affects a measurement changes them, and nothing else does."""
+
+from dataclasses import replace
+
+from pipeline.domain.engine import Engine
+from pipeline.domain.workload import Prompt, Workload
+from pipeline.settings import load_settings
+from pipeline.workloads.sets import WORKLOADS
+from tests.support.values import BASELINE, DRAFT, NGRAM, make_cell
+
+
+def test_every_factor_changes_the_cell_id() -> None:
+    cell = make_cell()
+    changed = [
+        replace(cell, engine=Engine("0.31.0", "cpu")),
+        replace(cell, method=DRAFT),
+        replace(cell, method=replace(NGRAM, options={"prompt_lookup_min": 2})),
+        replace(cell, workload_hash="other"),
+        replace(cell, prompts=3),
+        replace(cell, output_tokens=9),
+        replace(cell, temperature=0.5),
+        replace(cell, concurrency=2),
+        replace(cell, seed=8),
+        replace(cell, server=replace(cell.server, enforce_eager=True)),
+    ]
+    assert len({c.cell_id for c in [cell, *changed]}) == len(changed) + 1
+
+
+def test_the_interpreter_and_the_arms_name_do_not() -> None:
+    cell = make_cell()
+    assert replace(cell, engine=Engine("0.32.0", "cpu", python="/x")).cell_id == cell.cell_id
+    assert replace(cell, method=replace(NGRAM, name="other")).cell_id == cell.cell_id
+
+
+def test_a_baseline_is_its_own_baseline() -> None:
+    cell = make_cell(method=BASELINE)
+    assert cell.baseline_cell_id == cell.cell_id
+
+
+def test_synthetic_acceptance_is_told_from_real() -> None:
+    assert (BASELINE.acceptance, NGRAM.acceptance) == ("none", "real")
+    assert replace(DRAFT, options={"rejection_sample_method": "synthetic"}).acceptance == "synthetic"
+
+
+def test_a_changed_prompt_changes_the_workload() -> None:
+    def workload(text: str) -> Workload:
+        return Workload("w", "structured", "", (Prompt("p", "json", (("user", text),)),))
+
+    assert workload("a").workload_id != workload("b").workload_id
+
+
+def test_prompts_of_our_sets_are_named_once() -> None:
+    for workload in WORKLOADS.values():
+        ids = [prompt.prompt_id for prompt in workload.prompts]
+        assert len(set(ids)) == len(ids) == 8
+        assert len({prompt.messages for prompt in workload.prompts}) == 8
+
+
+def test_a_secret_can_come_from_a_file(tmp_path) -> None:
+    (tmp_path / "url").write_text("postgresql://u:p@h/d\n")
+    assert load_settings({"WAREHOUSE_URL_FILE": str(tmp_path / "url")}).warehouse_url == "postgresql://u:p@h/d"
