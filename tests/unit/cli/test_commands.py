@@ -11,6 +11,11 @@ from pipeline.cli.parser import make_parser
 from pipeline.cli.verdict import show
 from pipeline.settings import REPOSITORY
 
+UNMEASURED = (
+    *("verdict", "harmful", "estimate", "lower", "upper", "decode_speedup", "decode_lower", "decode_upper"),
+    *("throughput_speedup", "throughput_lower", "throughput_upper", "acceptance_rate", "mean_acceptance_length"),
+    *("pairs", "probability_of_loss", "reasons"),
+)
 SMOKE = str(REPOSITORY / "matrices" / "smoke.yaml")
 
 
@@ -109,9 +114,7 @@ def test_figures_are_shown_alike() -> None:
 
 
 def test_a_failed_cell_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    row = dict.fromkeys(
-        ["verdict", "harmful", "estimate", "lower", "upper", "decode_speedup", "decode_lower", "decode_upper", "throughput_speedup", "throughput_lower", "throughput_upper", "acceptance_rate", "mean_acceptance_length", "pairs", "probability_of_loss", "reasons"]
-    )
+    row = dict.fromkeys(UNMEASURED)
     row |= {
         "hardware_label": "cpu · x",
         "hardware_kind": "cpu",
