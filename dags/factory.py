@@ -17,13 +17,7 @@ MATRICES = Path(__file__).resolve().parents[1] / "matrices"
 GPU = {"executor": "EdgeExecutor", "queue": "blackwell", "pool": "gpu"}
 BLOCK_LABEL = "{{ task.op_kwargs['block_dir'].rstrip('/').rpartition('/')[2] }}"
 FINAL_EXIT_CODES = {2, 4}  # a user error or a refused gate: trying again cannot change it
-OVERRIDES = {  # parameter of the form -> what the plan calls it
-    "methods": "methods",
-    "workloads": "workloads",
-    "concurrencies": "concurrency",
-    "engine_versions": "engine_versions",
-    "repetitions": "repetitions",
-}
+OVERRIDES = ("methods", "workloads", "concurrencies", "engine_versions", "repetitions")  # what a form may change
 
 
 def matrix_dag(
@@ -150,7 +144,7 @@ def overrides(params: Mapping[str, Any], *, conf: Mapping[str, Any]) -> dict[str
     """
     if unknown := sorted(set(conf) - set(params)):
         raise AirflowFailException(f"no parameter {', '.join(unknown)}; this DAG has {', '.join(sorted(params))}")
-    return {key: params[name] for name, key in OVERRIDES.items() if params.get(name)} or None
+    return {name: params[name] for name in OVERRIDES if params.get(name)} or None
 
 
 def from_plan(key: str) -> str:

@@ -118,7 +118,8 @@ def is_current(supervisor: Supervisor, text: str) -> bool:
 def states(supervisor: Supervisor) -> dict[str, ProcessState] | None:
     """Return the state of each service by name, or None when no supervisord answers."""
     try:
-        answer = _rpc(supervisor).supervisor.getAllProcessInfo()
+        with _rpc(supervisor) as rpc:
+            answer = rpc.supervisor.getAllProcessInfo()
     except (OSError, xmlrpc.client.Error):
         return None
     return {info["name"]: _state(info) for info in _objects(answer)}
@@ -126,13 +127,15 @@ def states(supervisor: Supervisor) -> dict[str, ProcessState] | None:
 
 def start_service(supervisor: Supervisor, name: str) -> None:
     """Start one service that has stopped or given up; does not wait for it."""
-    _rpc(supervisor).supervisor.startProcess(name, False)
+    with _rpc(supervisor) as rpc:
+        rpc.supervisor.startProcess(name, False)
 
 
 def stop_service(supervisor: Supervisor, name: str, *, wait: bool) -> None:
     """Stop one service, and `wait` until it has ended; nothing happens if it does not run."""
     try:
-        _rpc(supervisor).supervisor.stopProcess(name, wait)
+        with _rpc(supervisor) as rpc:
+            rpc.supervisor.stopProcess(name, wait)
     except xmlrpc.client.Fault:  # not running
         return
     except (OSError, xmlrpc.client.ProtocolError):  # the supervisor is gone; the marker scan does the rest
@@ -142,7 +145,8 @@ def stop_service(supervisor: Supervisor, name: str, *, wait: bool) -> None:
 def shut_down(supervisor: Supervisor) -> None:
     """Ask supervisord to end itself with whatever it still runs."""
     try:
-        _rpc(supervisor).supervisor.shutdown()
+        with _rpc(supervisor) as rpc:
+            rpc.supervisor.shutdown()
     except (OSError, xmlrpc.client.Error):
         return
 

@@ -41,7 +41,7 @@ def start() -> Iterator[Start]:
     yield run
     for process in started:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def test_homes_have_markers_of_their_own(tmp_path: Path) -> None:
