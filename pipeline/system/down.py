@@ -1,5 +1,6 @@
 """End everything that `up` started, in an order that lets tasks say goodbye, and nothing else."""
 
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +37,7 @@ def down(home: Path, *, report: Report, grace_s: float = GRACE_S) -> None:
             report("database stopped")
         layout.state.unlink(missing_ok=True)
         layout.supervisor.pid_file.unlink(missing_ok=True)
-        layout.supervisor.socket.unlink(missing_ok=True)
+        shutil.rmtree(layout.supervisor.socket.parent, ignore_errors=True)
     if left:
         names = "; ".join(f"{process.pid} {process.command}" for process in left)
         message = f"these processes of ours did not end: {names}. End them with: kill -9 PID"

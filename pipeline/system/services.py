@@ -1,5 +1,6 @@
 """Every service of the system in one place: what is run, with which environment, and how it is seen to be ready."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -100,7 +101,8 @@ def airflow_environment(site: Site) -> dict[str, str]:
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor,EdgeExecutor:airflow.providers.edge3.executors.EdgeExecutor",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{site.airflow_url}/execution/",
         "AIRFLOW__API__BASE_URL": site.airflow_url,
-        "AIRFLOW__API_AUTH__JWT_SECRET_CMD": f"cat {site.jwt_secret_file}",
+        # supervisord strips quotes at a value's end, and a path with a space needs them: so it is not at the end.
+        "AIRFLOW__API_AUTH__JWT_SECRET_CMD": shlex.join(("cat", str(site.jwt_secret_file), "/dev/null")),
         "AIRFLOW__EDGE__API_ENABLED": "True",
         "AIRFLOW__EDGE__API_URL": f"{site.airflow_url}/edge_worker/v1/rpcapi",
         "AIRFLOW__EDGE__HEARTBEAT_INTERVAL": str(HEARTBEAT_S),

@@ -1,6 +1,7 @@
 """supervisord keeps the services running: its configuration, its start, and what it knows of each service."""
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from typing import Any
 
 from supervisor.xmlrpc import SupervisorTransport  # type: ignore[import-untyped]
 
-from pipeline.errors import EnvironmentFault
+from pipeline.errors import EnvironmentFault, UserError
 from pipeline.system.processes import SYSTEM_VARIABLE
 from pipeline.system.services import Service
 
@@ -152,10 +153,9 @@ def shut_down(supervisor: Supervisor) -> None:
 
 
 def _program(service: Service, *, supervisor: Supervisor, order: int) -> str:
-    environment = ",".join(f"{name}={_quoted(value)}" for name, value in sorted(service.environment.items()))
     lines = {
-        "command": " ".join(_quoted(part) for part in service.argv),
-        "environment": environment,
+        "command": shlex.join(service.argv).replace("%", "%%"),
+        "environment": ",".join(f"{name}={_quoted(value)}" for name, value in sorted(service.environment.items())),
         "priority": str(100 + order),
         "autostart": "true",
         "autorestart": "true",
@@ -176,8 +176,14 @@ def _program(service: Service, *, supervisor: Supervisor, order: int) -> str:
 
 
 def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
-    return f'"{escaped}"'
+    """Quote for supervisord's `environment`: both quotes, no escape, and it strips any quote at either end."""
+    quote = "'" if '"' in value else '"'
+    if quote in value or "\n" in value or value != value.strip("'\""):
+        message = (
+            f"a service cannot be told {value!r}: quotes at an end, both kinds, or a line break. Use a plainer path."
+        )
+        raise UserError(message)
+    return quote + value.replace("%", "%%") + quote
 
 
 def _plain(path: Path) -> str:

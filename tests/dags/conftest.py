@@ -65,7 +65,11 @@ def run_dag(migrated: dict[str, str], tmp_path: Path, database_url: str) -> Airf
     """Run a DAG to its end on an empty warehouse and an empty home."""
 
     def run(dag_id: str, **conf: Any) -> dict[str, Any]:
-        environment = migrated | {"SPECWATCH_HOME": str(tmp_path / "home"), "WAREHOUSE_URL": database_url}
+        environment = migrated | {
+            "SPECWATCH_HOME": str(tmp_path / "home"),
+            "SPECWATCH_LOCKS": str(tmp_path / "locks"),
+            "WAREHOUSE_URL": database_url,
+        }
         arguments = ["-m", "tests.support.dag_process", "run", dag_id, json.dumps(conf)]
         return dict(json.loads(call(arguments, environment=environment).strip().splitlines()[-1]))
 

@@ -81,6 +81,7 @@ def start_system(home: Path, *, report: Callable[[str], None] = print) -> Runnin
     with pytest.MonkeyPatch.context() as environment:
         # Other tests' servers begin at the default port, and a race for it would end in a foreign server's answers.
         environment.setenv("SPECWATCH_VLLM_PORT", str(choose_port(None, default=VLLM_PORT, variable="a test's port")))
+        environment.setenv("SPECWATCH_LOCKS", str(home / "locks"))  # a fake needs no accelerator: wait for nobody
         state = up(
             home,
             repository=REPOSITORY,

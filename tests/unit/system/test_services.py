@@ -1,11 +1,13 @@
 """The services as they are defined: what each is told, and what the GPU box is not."""
 
-import configparser
 import dataclasses
+import shlex
 from pathlib import Path
 
 import pytest
+from supervisor.options import ServerOptions
 
+from pipeline.errors import UserError
 from pipeline.system.processes import SYSTEM_VARIABLE
 from pipeline.system.services import Service, Site, services
 from pipeline.system.supervise import Supervisor, configuration, inherited_environment
@@ -76,17 +78,29 @@ def test_no_secret_is_in_an_argv(site: Site) -> None:
     assert not [part for service in services(site) for part in service.argv if "pa%24s" in part]
 
 
-def test_the_configuration_survives_percent_signs_and_spaces(site: Site, tmp_path: Path) -> None:
+def test_the_configuration_survives_percent_signs_quotes_and_spaces(site: Site, tmp_path: Path) -> None:
+    site = dataclasses.replace(site, home=Path('/srv/it"s 100%'), python="/srv/my venv/python")
     supervisor = Supervisor(run=tmp_path, logs=tmp_path, marker="cafe")
-    text = configuration(supervisor, services(site), directory=site.repository)
+    supervisor.config.write_text(configuration(supervisor, services(site), directory=tmp_path))
 
-    parsed = configparser.RawConfigParser()
-    parsed.read_string(text)
-    scheduler = parsed["program:scheduler"]
-    assert f'AIRFLOW__DATABASE__SQL_ALCHEMY_CONN="{URL.replace("%", "%%")}"' in scheduler["environment"]
-    assert 'SPECWATCH_HOME="/srv/home of specwatch"' in scheduler["environment"]
-    assert scheduler["autorestart"] == "true"
-    assert scheduler["killasgroup"] == "true"
+    options = ServerOptions()
+    options.realize(["-c", str(supervisor.config)])
+
+    read = {group.name: group.process_configs[0] for group in options.process_group_configs}
+    assert set(read) == {service.name for service in services(site)}
+    for service in services(site):
+        assert read[service.name].environment == service.environment
+        assert shlex.split(read[service.name].command) == list(service.argv)
+        assert read[service.name].autorestart
+        assert read[service.name].killasgroup
+
+
+def test_a_path_that_cannot_be_written_down_is_refused(site: Site, tmp_path: Path) -> None:
+    site = dataclasses.replace(site, home=Path("""/srv/both'and" """))
+    supervisor = Supervisor(run=tmp_path, logs=tmp_path, marker="cafe")
+
+    with pytest.raises(UserError, match="plainer path"):
+        configuration(supervisor, services(site), directory=tmp_path)
 
 
 def test_the_control_socket_fits_into_a_socket_address() -> None:
