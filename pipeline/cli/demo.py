@@ -46,15 +46,14 @@ def _sweep(settings: Settings, matrix: str) -> bool:
     tell(f"triggered {DAG} with {matrix}: {run_address(state, DAG, run_id)}")
     green = watch(api, DAG, run_id)
     tell(f"the run is {'green' if green else 'RED'} after {time.monotonic() - began:.0f} s")
-    plan = returned(api, DAG, run_id, task_id="plan")
-    rows = read_verdicts(plan["sweep_id"]) if isinstance(plan, dict) else []
+    sweep_id = returned(api, DAG, run_id, task_id="plan", key="sweep_id")
     say()
-    show(rows)
+    show(read_verdicts(sweep_id) if sweep_id else [])
     say("why: .venv/bin/specwatch verdict --why")
     say()
     say(f"dashboard  {state.dashboard_url}")
     say(f"airflow    {state.airflow_url}  (user admin, password in {state.passwords_file})")
-    say(f"run        {plan['sweep_dir']}" if isinstance(plan, dict) else "no sweep was planned")
+    say(f"run        {settings.runs / sweep_id}" if sweep_id else "no sweep was planned: see the log above")
     say("Ctrl-C, or `make down` in another terminal, ends everything." if sys.stdin.isatty() else "end it: make down")
     return green
 

@@ -1,16 +1,19 @@
 """`specwatch trigger`: a DAG run through Airflow's REST API, followed on the terminal."""
 
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.cli.output import chosen, say, say_json, tell
 from pipeline.errors import EXIT_DONE, EXIT_GATE, EnvironmentFault
 from pipeline.settings import load_settings
-from pipeline.system.airflow_api import Airflow, follow, result, task_log, trigger
+from pipeline.system.airflow_api import Airflow, RunResult, TaskState, follow, progress_lines, result, task_log, trigger
 from pipeline.system.layout import Layout
 from pipeline.system.state import SystemState, read_state
 
 DAGS = {"nightly": "nightly_matrix", "adhoc": "adhoc_matrix"}
+ENDED = ("success", "failed", "up_for_retry")
 LOG_LINES = 15
 
 
@@ -46,9 +49,13 @@ def run_address(state: SystemState, dag_id: str, run_id: str) -> str:
 
 
 def watch(api: Airflow, dag_id: str, run_id: str) -> bool:
-    """Print every change of a task until the run ends; print the end of the log of what failed. True when green."""
-    for task in follow(api, dag_id, run_id):
-        took = f" after {task.duration_s:.0f} s" if task.duration_s and task.state in ("success", "failed") else ""
+    """Print every change of a task, and what running tasks report, until the run ends. True when it is green.
+
+    The end of the log of each task that failed is printed, too.
+    """
+    reports = _Reports(api, dag_id, run_id)
+    for task in follow(api, dag_id, run_id, seen_all=reports.tell_new):
+        took = f" after {task.duration_s:.0f} s" if task.duration_s and task.state in ENDED else ""
         again = f" (try {task.try_number})" if task.try_number > 1 else ""
         tell(f"{task.name}: {task.state}{took}{again}")
     ended = result(api, dag_id, run_id)
@@ -57,3 +64,30 @@ def watch(api: Airflow, dag_id: str, run_id: str) -> bool:
         for line in task_log(api, dag_id, run_id, task=task)[-LOG_LINES:]:
             say(f"  {line}")
     return ended.state == "success"
+
+
+@dataclass(slots=True)
+class _Reports:
+    """What the tasks of a run have reported, and how much of it was printed."""
+
+    api: Airflow
+    dag_id: str
+    run_id: str
+    printed: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    over: set[tuple[str, int, int]] = field(default_factory=set)
+
+    def tell_new(self, run: RunResult) -> None:
+        """Print the new lines of every task that runs, or has ended since the last look."""
+        for task in run.tasks:
+            key = (task.task_id, task.map_index, task.try_number)
+            if task.state in ("running", *ENDED) and key not in self.over:
+                self._tell_task(task, key)
+                if task.state in ENDED:
+                    self.over.add(key)
+
+    def _tell_task(self, task: TaskState, key: tuple[str, int, int]) -> None:
+        with suppress(EnvironmentFault):  # a log that cannot be read now is read at the next look
+            lines = progress_lines(self.api, self.dag_id, self.run_id, task=task)
+            for line in lines[self.printed.get(key, 0) :]:
+                tell(f"  {line}")
+            self.printed[key] = len(lines)

@@ -84,8 +84,8 @@ def run_start(bench: "Bench", todo: Todo) -> None:
             record = replace(record, ready_s=server.ready_s, facts=_facts(bench, log))
             write_start(directory, record)
             bench.report(f"{start.name}: ready after {server.ready_s:.0f} s")
-            for cell, repetition in todo.repetitions:
-                _repeat(bench, server, todo=todo, cell=cell, repetition=repetition)
+            for number, (cell, repetition) in enumerate(todo.repetitions, start=bench.complete + 1):
+                _repeat(bench, server, todo=todo, cell=cell, repetition=repetition, number=number)
     except ServerFailed as error:
         record = replace(record, facts=_facts(bench, log), failure=error.failure)
         bench.report(f"{start.name}: failed ({error.failure.failure_class}): {error.failure.message}")
@@ -94,7 +94,7 @@ def run_start(bench: "Bench", todo: Todo) -> None:
         compress_logs([directory])
 
 
-def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetition: int) -> None:
+def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetition: int, number: int) -> None:
     load = Load(
         prompts=bench.workloads[cell.workload].prompts[: cell.prompts],
         concurrency=cell.concurrency,
@@ -114,7 +114,7 @@ def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetitio
         cell_id=cell.cell_id,
         repetition=repetition,
     )
-    _tell(bench, cell, repetition, window)
+    _tell(bench, cell, repetition, window, number=number)
 
 
 def measure_window(server: Server, load: Load) -> Window:
@@ -157,15 +157,15 @@ def _drained(server: Server) -> str:
     return text
 
 
-def _tell(bench: "Bench", cell: Cell, repetition: int, window: Window) -> None:
+def _tell(bench: "Bench", cell: Cell, repetition: int, window: Window, *, number: int) -> None:
     tokens = sum(record.output_tokens or 0 for record in window.requests)
     failed = sum(1 for record in window.requests if record.failed)
     seconds = max(window.ended_at_s - window.started_at_s, 1e-9)
     trouble = f", {failed} of {len(window.requests)} requests failed" if failed else ""
-    which = f"{cell.label} repetition {repetition + 1} of {bench.block.repetitions}"
+    which = f"{number} of {bench.planned}: {cell.label} repetition {repetition + 1}"
     bench.report(f"{which}: {tokens} tokens in {seconds:.1f} s ({tokens / seconds:.1f}/s){trouble}")
     if bench.progress:
-        bench.progress(bench.complete, bench.planned, cell.label)
+        bench.progress(number, bench.planned, cell.label)
 
 
 def accelerator(platform: str) -> str:

@@ -5,7 +5,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -18,6 +18,7 @@ from pipeline.system.services import ADMIN
 TIMEOUT_S = 15.0
 PAGE = 500
 FINAL_RUN_STATES = frozenset({"success", "failed"})
+PIPELINE_LOGGER = "specwatch"
 START_HINT = "Start it with: specwatch up"
 
 
@@ -130,11 +131,18 @@ def trigger(api: Airflow, dag_id: str, *, conf: Mapping[str, Any], wait_s: float
 
 
 def follow(
-    api: Airflow, dag_id: str, run_id: str, *, poll_s: float = 1.0, patience_s: float = 60.0
+    api: Airflow,
+    dag_id: str,
+    run_id: str,
+    *,
+    poll_s: float = 1.0,
+    patience_s: float = 60.0,
+    seen_all: Callable[[RunResult], None] = lambda _: None,
 ) -> Iterator[TaskState]:
     """Yield every task of the run whenever its state changed, until the run has ended.
 
-    An api-server that is away for less than `patience_s` seconds is waited for.
+    `seen_all` is called with the whole run after each look at it. An api-server that is away for less than
+    `patience_s` seconds is waited for.
     """
     seen: dict[tuple[str, int], tuple[str | None, int]] = {}
     answered = time.monotonic()
@@ -152,6 +160,7 @@ def follow(
             if seen.get(key) != state and task.state is not None:
                 yield task
             seen[key] = state
+        seen_all(now)
         if now.state in FINAL_RUN_STATES:
             return
         time.sleep(poll_s)
@@ -186,10 +195,19 @@ def returned(
 
 def task_log(api: Airflow, dag_id: str, run_id: str, *, task: TaskState) -> list[str]:
     """Return the lines that a task's latest try logged, without their metadata."""
+    return [line for entry in _log(api, dag_id, run_id, task=task) for line in _log_lines(entry)]
+
+
+def progress_lines(api: Airflow, dag_id: str, run_id: str, *, task: TaskState) -> list[str]:
+    """Return only what the pipeline itself reported in a task's latest try."""
+    entries = (entry for entry in _log(api, dag_id, run_id, task=task) if isinstance(entry, dict))
+    return [str(entry.get("event", "")) for entry in entries if entry.get("logger") == PIPELINE_LOGGER]
+
+
+def _log(api: Airflow, dag_id: str, run_id: str, *, task: TaskState) -> list[Any]:
     run = urllib.parse.quote(run_id, safe="")
     path = f"dags/{dag_id}/dagRuns/{run}/taskInstances/{task.task_id}/logs/{max(task.try_number, 1)}"
-    content = api.get(path, map_index=task.map_index, full_content="true")["content"]
-    return [line for entry in content for line in _log_lines(entry)]
+    return list(api.get(path, map_index=task.map_index, full_content="true")["content"])
 
 
 def request(
