@@ -2,6 +2,8 @@
 
 import socket
 
+import psutil  # type: ignore[import-untyped]
+
 from pipeline.errors import EnvironmentFault
 
 HOST = "127.0.0.1"
@@ -18,6 +20,18 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def listeners(port: int) -> int:
+    """Return how many sockets listen on `port`.
+
+    vLLM sets SO_REUSEPORT: two servers that start at once can both bind a port, and the kernel then deals the requests
+    out between them.
+    """
+    return sum(
+        connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
+        for connection in psutil.net_connections(kind="tcp")
+    )
 
 
 def first_free_port(start: int) -> int:

@@ -14,6 +14,7 @@ import psutil  # type: ignore[import-untyped]
 from pipeline.domain.server_start import Failure
 from pipeline.serve import probes
 from pipeline.serve.errors import ServerDied, ServerFailed, ServerInterrupted
+from pipeline.serve.ports import listeners
 from pipeline.serve.termination import Termination
 
 Classify = Callable[[int | None, str], Failure]
@@ -111,6 +112,7 @@ class Server:
             if answer and answer[0] == 200:
                 break
             time.sleep(_POLL_S)
+        self._require_the_port_alone()
         remaining = max(1.0, deadline - time.perf_counter())
         answer = probes.complete_one_token(self.port, served_model=served_model, timeout_s=remaining)
         if answer is None or answer[0] != 200:
@@ -118,6 +120,17 @@ class Server:
             self._require_life(deadline, timeout_s=timeout_s)
             raise ServerFailed(self._silent("a first completion", answer=answer))
         self.ready_s = time.perf_counter() - self.started
+
+    def _require_the_port_alone(self) -> None:
+        sharing = listeners(self.port)
+        if sharing > 1:
+            failure = Failure(
+                "port_taken",
+                f"{sharing} servers listen on port {self.port}: another one started there at the same moment.",
+                "The next try takes another port; with SPECWATCH_VLLM_PORT set, give each home its own.",
+                retryable=True,
+            )
+            raise ServerFailed(failure)
 
     def _require_life(self, deadline: float, *, timeout_s: float) -> None:
         status = self.process.poll()

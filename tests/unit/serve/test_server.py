@@ -114,6 +114,22 @@ def test_a_taken_port_is_named_before_anything_starts(arm: Arm) -> None:
         assert not arm.log_path.exists()
 
 
+def test_a_port_shared_with_another_server_is_refused(arm: Arm) -> None:
+    """vLLM sets SO_REUSEPORT, so a server that binds at the same moment would get a share of our requests."""
+    other = socket.socket()
+    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    late = threading.Timer(0.3, lambda: (other.bind(("127.0.0.1", arm.port)), other.listen()))
+    late.start()
+    try:
+        with pytest.raises(ServerFailed) as caught, serve(arm.argv, **arm.serve_arguments(start_delay_s="1.5")):
+            pytest.fail("it served")
+    finally:
+        late.join()
+        other.close()
+    assert caught.value.failure.failure_class == "port_taken"
+    assert "2 servers listen" in caught.value.failure.message
+
+
 @pytest.mark.parametrize("namespace", MODES)
 def test_a_server_that_is_not_ready_in_time_is_stopped(arm: Arm, namespace: bool | None) -> None:
     arguments = arm.serve_arguments(hang_at_start="1") | {"start_timeout_s": 1.5}

@@ -48,7 +48,7 @@ async def _serve(options: Namespace, *, script: Script) -> int:
     runner = web.AppRunner(Server(options, script=script, engine=engine).routes(), shutdown_timeout=0.1)
     await runner.setup()
     try:
-        await web.TCPSite(runner, options.host, options.port).start()
+        await web.TCPSite(runner, options.host, options.port, reuse_port=True).start()  # as vLLM
         log.ready(options)
         await stop.wait()
         log.say("[shutdown] API server: shutdown triggered", where="launcher.py:254")
