@@ -5,7 +5,8 @@ import math
 from pipeline.analyze.interval import Interval
 from pipeline.domain.verdict import Speedup, Verdict, VerdictWord
 
-MOST_BLOCKS = 1000  # beyond this, "repeat it" is no advice
+MOST_BLOCKS = 100  # beyond these, "repeat it" is no advice
+MOST_PROMPTS = 5000
 
 
 def decide(
@@ -50,6 +51,12 @@ def _to_decide(interval: Interval, speedup: Speedup, *, margin: float) -> tuple[
     left_for_prompts = allowed - interval.start_variance
     if left_for_prompts > 0:
         prompts = math.ceil(interval.prompt_variance * speedup.pairs / left_for_prompts)
-        if prompts <= MOST_BLOCKS * speedup.pairs:
+        if prompts <= MOST_PROMPTS:
             return None, f"prompts differ too much for {speedup.pairs} of them: about {prompts} would decide"
+    if allowed > 0:
+        # both at once, each with half of the variance that is allowed
+        prompts = math.ceil(2 * interval.prompt_variance * speedup.pairs / allowed)
+        blocks = math.ceil(2 * interval.start_variance * speedup.arm_starts / allowed)
+        if prompts <= MOST_PROMPTS and blocks <= MOST_BLOCKS:
+            return None, f"about {prompts} prompts and {blocks} blocks together would decide"
     return None, "the estimate lies so near the margin that no reasonable number of repetitions decides"

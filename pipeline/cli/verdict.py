@@ -91,6 +91,8 @@ def _cells(row: dict[str, Any]) -> tuple[object, ...]:
 def _below(row: dict[str, Any], *, why: bool) -> None:
     """Say what kept a cell from being measured, and on request why its verdict is what it is."""
     reasons = list(row["reasons"] or ()) if why else []
+    if why and row["blocks_to_decide"]:
+        reasons.insert(0, f"about {row['blocks_to_decide']:.0f} blocks in all would decide")
     if row["reason"]:
         reasons.insert(0, f"{row['status']}: {row['reason']}")
     if reasons:

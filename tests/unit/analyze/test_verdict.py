@@ -59,6 +59,13 @@ def test_when_prompts_differ_too_much_more_prompts_are_named_instead() -> None:
     assert "about 41 would decide" in found.reasons[0]
 
 
+def test_when_neither_alone_decides_both_are_named() -> None:
+    # allowed 0.00199, as above; half of it each: 2 x 0.01 x 8 / 0.00199 -> 81 prompts, 2 x 0.0036 / 0.00199 -> 4 blocks
+    found = verdict(1.15, prompt_sd=0.1, start_sd=0.06)
+    assert found.blocks_to_decide is None
+    assert found.reasons[0] == "about 81 prompts and 4 blocks together would decide"
+
+
 def test_an_estimate_on_the_margin_is_not_promised_a_decision() -> None:
     found = verdict(1.05, start_sd=0.06)
     assert (found.verdict, found.blocks_to_decide) == ("undecided", None)
