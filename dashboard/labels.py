@@ -21,9 +21,9 @@ def cell_labels(rows: pd.DataFrame, *, with_method: bool = True, with_workload: 
     enough (a prompt set or draft changed under its old name), the cell's id is added. Without the method a label
     names what the arms of one panel share, and the id is left out.
     """
-    extras = [(name, text) for name, text in _EXTRAS if name in rows and rows[name].nunique(dropna=False) > 1]
+    extras = [(name, text) for name, text in _EXTRAS if name in rows and len(rows[name].unique()) > 1]
     labels = pd.Series(
-        [_label(row, extras, with_method, with_workload) for row in rows.to_dict("records")],
+        [_label(row, extras, with_method=with_method, with_workload=with_workload) for row in rows.to_dict("records")],
         index=rows.index,
         dtype="object",
     )
@@ -40,7 +40,7 @@ def with_arms(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(arm=rows["method_name"].where(~alike, rows["method_name"] + " · " + rows["series_id"]))
 
 
-def _label(row: dict[str, Any], extras: Sequence[tuple[str, str]], with_method: bool, with_workload: bool) -> str:
+def _label(row: dict[str, Any], extras: Sequence[tuple[str, str]], *, with_method: bool, with_workload: bool) -> str:
     parts = [str(row["workload"])] if with_workload else []
     if with_method:
         parts.append(str(row["method_name"]))

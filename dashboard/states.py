@@ -17,8 +17,7 @@ class State(Enum):
     )
     UNREACHABLE = (
         "The warehouse does not answer.",
-        "Run `specwatch status` to see what is down and `specwatch up` to start it; this page then works again "
-        "without a restart.",
+        "Run `specwatch status` to see what is down and `specwatch up` to start it; no restart is needed here.",
     )
     NOT_MIGRATED = (
         "The warehouse is there, but its tables or views are missing or of an older release.",

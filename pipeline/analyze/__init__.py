@@ -1,0 +1,1 @@
+"""Speedups, intervals, verdicts and their reasons: pure, from rows that someone else read."""

@@ -80,8 +80,10 @@ def _throughput(
     starts: StartVariance,
     seed: int,
 ) -> tuple[Speedup, Interval] | None:
-    """Ratio of output tokens/s over whole windows. Its spread over prompts is that of the ratio of summed latencies
-    per token, by the same resampling: in a closed loop the window is the sum of its requests over the concurrency.
+    """Ratio of output tokens/s over whole windows.
+
+    Its spread over prompts is that of the ratio of summed latencies per token, by the same resampling: in a closed
+    loop the window is the sum of its requests over the concurrency.
     """
     prompts = len(pairs.prompts)
     if prompts < FEWEST_PROMPTS or rates is None:

@@ -1,0 +1,1 @@
+"""Sending the prompts: times when bytes arrive, parsing afterwards."""

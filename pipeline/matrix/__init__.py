@@ -1,0 +1,1 @@
+"""YAML to cells; every complaint names line and key."""

@@ -1,0 +1,1 @@
+"""Records and counter differences to metrics: pure."""

@@ -59,13 +59,13 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 def dump(value: object, kind: type[T]) -> bytes:
     """Return `value` as indented JSON."""
-    return bytes(_adapter(cast(Any, kind)).dump_json(value, indent=1)) + b"\n"
+    return bytes(_adapter(cast("Any", kind)).dump_json(value, indent=1)) + b"\n"
 
 
 def parse(content: bytes, kind: type[T], *, name: str) -> T:
     """Return the value in `content`. Raises UserError naming the file when it is of another layout or damaged."""
     try:
-        value: T = _adapter(cast(Any, kind)).validate_json(content)
+        value: T = _adapter(cast("Any", kind)).validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

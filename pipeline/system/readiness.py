@@ -56,4 +56,4 @@ def _edge_sign(api: Airflow, *, worker_name: str) -> float:
 
 
 def _seconds(stamp: str | None) -> float:
-    return -math.inf if stamp is None else dt.datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
+    return -math.inf if stamp is None else dt.datetime.fromisoformat(stamp).timestamp()

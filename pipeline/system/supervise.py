@@ -60,9 +60,11 @@ def configuration(supervisor: Supervisor, services: tuple[Service, ...], *, dire
     """Return supervisord's configuration: everything restarts by itself, logs rotate, groups end together."""
     sections = [
         f"[unix_http_server]\nfile={_plain(supervisor.socket)}\nchmod=0600",
-        f"[supervisord]\nnodaemon=false\nlogfile={_plain(supervisor.logs / 'supervisord.log')}\n"
-        f"logfile_maxbytes=5MB\nlogfile_backups=2\npidfile={_plain(supervisor.pid_file)}\n"
-        f"directory={_plain(directory)}\nidentifier=specwatch",
+        (
+            f"[supervisord]\nnodaemon=false\nlogfile={_plain(supervisor.logs / 'supervisord.log')}\n"
+            f"logfile_maxbytes=5MB\nlogfile_backups=2\npidfile={_plain(supervisor.pid_file)}\n"
+            f"directory={_plain(directory)}\nidentifier=specwatch"
+        ),
         f"[supervisorctl]\nserverurl=unix://{_plain(supervisor.socket)}",
         "[rpcinterface:supervisor]\nsupervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface",
     ]
@@ -129,7 +131,7 @@ def states(supervisor: Supervisor) -> dict[str, ProcessState] | None:
 def start_service(supervisor: Supervisor, name: str) -> None:
     """Start one service that has stopped or given up; does not wait for it."""
     with _rpc(supervisor) as rpc:
-        rpc.supervisor.startProcess(name, False)
+        rpc.supervisor.startProcess(name, False)  # noqa: FBT003 - XML-RPC knows no names: do not wait
 
 
 def stop_service(supervisor: Supervisor, name: str, *, wait: bool) -> None:

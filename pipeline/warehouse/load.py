@@ -153,7 +153,7 @@ def _request_rows(load: BlockLoad) -> Iterator[tuple[Any, ...]]:
         yield (*_key(key), *_request(request))
 
 
-def _finite(value: float | int | None, name: str, key: RepetitionKey) -> float | int | None:
+def _finite(value: float | None, name: str, key: RepetitionKey) -> float | None:
     if value is not None and not math.isfinite(value):
         message = f"{name} of {key} is {value}: undefined is None, never NaN or infinity"
         raise ValueError(message)

@@ -151,7 +151,7 @@ def _claim(connection: Connection, load_id: str, *, done: str) -> dict[str, Any]
             "Nothing was published; ingest the run directory again."
         )
         raise EnvironmentFault(message)
-    return dict(found._mapping)
+    return dict(found._mapping)  # noqa: SLF001 - public in SQLAlchemy: the underscore keeps it apart from columns
 
 
 def _publish(connection: Connection, load: Mapping[str, Any], quarantined: Mapping[str, str]) -> None:

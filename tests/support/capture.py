@@ -27,8 +27,7 @@ _TIMEOUT = aiohttp.ClientTimeout(total=300)
 
 
 async def capture(url: str, *, name: str, out: Path, model: str, max_tokens: int) -> list[int]:
-    """Write the files and return the size in bytes of each stream."""
-    out.mkdir(parents=True, exist_ok=True)
+    """Write the files to the folder `out` and return the size in bytes of each stream."""
     async with aiohttp.ClientSession(timeout=_TIMEOUT) as session:
         (out / f"{name}.before.prom").write_text(await _metrics(session, url=url), encoding="utf-8")
         streams = await asyncio.gather(
@@ -98,6 +97,7 @@ def main() -> None:
     parser.add_argument("--model", default="m")
     parser.add_argument("--max-tokens", type=int, default=64)
     arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
     sizes = asyncio.run(
         capture(
             arguments.url.rstrip("/"),

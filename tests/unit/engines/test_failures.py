@@ -15,8 +15,10 @@ BY_LOG: list[tuple[str, str]] = [
     ("out_of_memory", "ValueError: Free memory on device (3/23 GiB) is less than desired GPU memory utilization (0.9)"),
     (
         "out_of_memory",
-        "ValueError: To serve at least one request with the model's max seq len (32768), 4.0 GiB KV cache is needed, "
-        "which is larger than the available KV cache memory (1.0 GiB).",
+        (
+            "ValueError: To serve at least one request with the model's max seq len (32768), 4.0 GiB KV cache is "
+            "needed, which is larger than the available KV cache memory (1.0 GiB)."
+        ),
     ),
     ("architecture_unsupported", "ValueError: Model architectures ['FooForCausalLM'] are not supported for now."),
     ("architecture_unsupported", "RuntimeError: CUDA error: no kernel image is available for execution on the device"),
