@@ -1,7 +1,12 @@
 """Every night: the nightly matrix on the GPU worker, published and judged by morning."""
 
+import os
+
 from airflow.sdk import CronTriggerTimetable, Param
 from factory import default_matrix, matrix_dag
+
+CRON = os.environ.get("SPECWATCH_NIGHTLY_CRON") or "0 2 * * *"
+TIMEZONE = os.environ.get("SPECWATCH_NIGHTLY_TIMEZONE") or "Europe/Berlin"
 
 DOC = """
 ### Is speculative decoding worth it, tonight?
@@ -13,13 +18,13 @@ one at a time) → **ingest** → **analyze** → **gate**.
 * Red: the log of **gate** names the cells and why. Everything good is published all the same.
 * A retry or a clear resumes after the last complete repetition: nothing is measured twice.
 
-Runs at 02:00 Europe/Berlin; `matrix` names another file for a run that is triggered by hand.
+Runs at 02:00 Europe/Berlin, or as SPECWATCH_NIGHTLY_CRON and SPECWATCH_NIGHTLY_TIMEZONE say (`off`: only by hand); `matrix` names another file for a run that is triggered by hand.
 """
 
 nightly_matrix = matrix_dag(
     "nightly_matrix",
     trigger="nightly",
-    schedule=CronTriggerTimetable("0 2 * * *", timezone="Europe/Berlin"),
+    schedule=None if CRON == "off" else CronTriggerTimetable(CRON, timezone=TIMEZONE),
     params={
         "matrix": Param(
             default_matrix(),

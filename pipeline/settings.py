@@ -22,6 +22,8 @@ class Settings:
     airflow_port: int | None
     dashboard_port: int | None
     vllm_port: int | None
+    nightly_cron: str  # of nightly_matrix; empty: 02:00, "off": only by hand
+    nightly_timezone: str
     start_timeout_s: float  # a server that is not ready by then has failed
     request_timeout_s: float
 
@@ -53,6 +55,8 @@ def load_settings(environment: dict[str, str] | None = None) -> Settings:
         airflow_port=_port(env, "SPECWATCH_AIRFLOW_PORT"),
         dashboard_port=_port(env, "SPECWATCH_DASHBOARD_PORT"),
         vllm_port=_port(env, "SPECWATCH_VLLM_PORT"),
+        nightly_cron=env.get("SPECWATCH_NIGHTLY_CRON", ""),
+        nightly_timezone=env.get("SPECWATCH_NIGHTLY_TIMEZONE", ""),
         start_timeout_s=_seconds(env, "SPECWATCH_START_TIMEOUT_S", default=600.0),
         request_timeout_s=_seconds(env, "SPECWATCH_REQUEST_TIMEOUT_S", default=300.0),
     )

@@ -28,8 +28,8 @@ def run(arguments: Any) -> int:
     return EXIT_DONE
 
 
-def start(settings: Settings) -> SystemState:
-    """Bring everything up, the warehouse migrated."""
+def start(settings: Settings, *, nightly_cron: str | None = None) -> SystemState:
+    """Bring everything up, the warehouse migrated. `nightly_cron` replaces that of the settings."""
     from pipeline.steps.warehousing import migrate_warehouse
     from pipeline.system.up import up
 
@@ -42,6 +42,8 @@ def start(settings: Settings) -> SystemState:
         postgres_port=settings.postgres_port,
         airflow_port=settings.airflow_port,
         dashboard_port=settings.dashboard_port,
+        nightly_cron=settings.nightly_cron if nightly_cron is None else nightly_cron,
+        nightly_timezone=settings.nightly_timezone,
         migrate=migrate_warehouse,
     )
 

@@ -15,6 +15,7 @@ from pipeline.system.state import SystemState, read_state
 DAGS = {"nightly": "nightly_matrix", "adhoc": "adhoc_matrix"}
 ENDED = ("success", "failed", "up_for_retry")
 LOG_LINES = 15
+QUEUED_LOOKS = 5  # about as many seconds
 
 
 def run(arguments: Any) -> int:
@@ -74,10 +75,14 @@ class _Reports:
     dag_id: str
     run_id: str
     printed: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    waited: int = 0
     over: set[tuple[str, int, int]] = field(default_factory=set)
 
     def tell_new(self, run: RunResult) -> None:
         """Print the new lines of every task that runs, or has ended since the last look."""
+        self.waited = self.waited + 1 if run.state == "queued" else 0
+        if self.waited == QUEUED_LOOKS:
+            tell("queued: an earlier run of this DAG goes first")
         for task in run.tasks:
             key = (task.task_id, task.map_index, task.try_number)
             if task.state in ("running", *ENDED) and key not in self.over:

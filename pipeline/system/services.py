@@ -35,6 +35,8 @@ class Site:
     passwords_file: Path
     worker_name: str
     marker: str
+    nightly_cron: str = ""  # when nightly_matrix runs by itself; empty: as its file says; "off": never
+    nightly_timezone: str = ""
     bind: str = "127.0.0.1"
     airflow_host: str = "127.0.0.1"
 
@@ -136,6 +138,8 @@ def central_environment(site: Site) -> dict[str, str]:
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "300",
         "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
         "WAREHOUSE_URL": site.warehouse_url,
+        "SPECWATCH_NIGHTLY_CRON": site.nightly_cron,
+        "SPECWATCH_NIGHTLY_TIMEZONE": site.nightly_timezone,
     }
 
 

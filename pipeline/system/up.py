@@ -43,6 +43,8 @@ def up(
     postgres_port: int | None = None,
     airflow_port: int | None = None,
     dashboard_port: int | None = None,
+    nightly_cron: str = "",
+    nightly_timezone: str = "",
     migrate: Callable[[str], None] | None = None,
     ready_s: float = READY_S,
 ) -> SystemState:
@@ -79,6 +81,8 @@ def up(
             passwords_file=passwords_file(layout.airflow),
             worker_name=socket.gethostname(),
             marker=layout.marker,
+            nightly_cron=nightly_cron,
+            nightly_timezone=nightly_timezone,
         )
         state = _state(site, postgres_port=postgres.status(layout.postgres).port or 0)
         defined = services(site)
