@@ -5,7 +5,7 @@ select
     m.cell_id,
     m.hardware_id,
     count(*) as repetitions,
-    count(distinct (m.block_id, m.start_index, m.attempt)) as starts,
+    count(distinct row(m.block_id, m.start_index, m.attempt)) as starts,
     sum(m.requests)::bigint as requests,
     sum(m.failed_requests)::bigint as failed_requests,
     sum(m.output_tokens)::bigint as output_tokens,
