@@ -33,7 +33,7 @@ def _down(settings: Settings) -> int:
 def _url(settings: Settings, *, as_json: bool) -> int:
     from pipeline.system import postgres
     from pipeline.system.layout import Layout
-    from pipeline.system.up import WAREHOUSE_DATABASE
+    from pipeline.system.services import WAREHOUSE_DATABASE
 
     data = Layout(settings.home).postgres
     if not settings.warehouse_url and not postgres.status(data).running:

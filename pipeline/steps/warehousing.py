@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 from pipeline.settings import Settings
 from pipeline.system import postgres
 from pipeline.system.layout import Layout
-from pipeline.system.up import WAREHOUSE_DATABASE
+from pipeline.system.services import WAREHOUSE_DATABASE
 from pipeline.warehouse.database import open_warehouse
 from pipeline.warehouse.migrate import migrate
 

@@ -11,6 +11,8 @@ QUEUE = "blackwell"
 POOL = "gpu"
 POOL_SLOTS = 1  # one a GPU
 ADMIN = "admin"
+METADATA_DATABASE = "airflow"
+WAREHOUSE_DATABASE = "specwatch"
 HEARTBEAT_S = 5  # the name of a killed edge worker is refused for five of these
 
 Probe = Literal["api", "scheduler", "dag_processor", "triggerer", "edge", "dashboard"]
@@ -29,8 +31,8 @@ class Site:
     logs: Path
     airflow_port: int
     dashboard_port: int
-    metadata_url: str  # Airflow's database
-    warehouse_url: str
+    metadata_url: str | Path  # of Airflow's database; a path: of the file that holds it
+    warehouse_url: str | Path
     jwt_secret_file: Path
     passwords_file: Path
     worker_name: str
@@ -39,6 +41,7 @@ class Site:
     nightly_timezone: str = ""
     bind: str = "127.0.0.1"
     airflow_host: str = "127.0.0.1"
+    browser_url: str = ""  # of the api-server as a person's browser reaches it; empty: as everyone does
 
     @property
     def airflow_url(self) -> str:
@@ -84,6 +87,14 @@ def services(site: Site) -> tuple[Service, ...]:
     )
 
 
+def migrations(site: Site) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that make both databases ready for this release; twice changes nothing."""
+    return (
+        (site.python, "-m", "airflow", "db", "migrate"),
+        (site.python, "-m", "pipeline.cli", "db", "migrate"),
+    )
+
+
 def common_environment(site: Site) -> dict[str, str]:
     """Return what every service is told: where things lie, and the marker (SPT_NOENV keeps it readable in /proc)."""
     return {
@@ -102,9 +113,8 @@ def airflow_environment(site: Site) -> dict[str, str]:
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor,EdgeExecutor:airflow.providers.edge3.executors.EdgeExecutor",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{site.airflow_url}/execution/",
-        "AIRFLOW__API__BASE_URL": site.airflow_url,
-        # supervisord strips quotes at a value's end, and a path with a space needs them: so it is not at the end.
-        "AIRFLOW__API_AUTH__JWT_SECRET_CMD": shlex.join(("cat", str(site.jwt_secret_file), "/dev/null")),
+        "AIRFLOW__API__BASE_URL": site.browser_url or site.airflow_url,
+        **_airflow_setting("AIRFLOW__API_AUTH__JWT_SECRET", site.jwt_secret_file),
         "AIRFLOW__EDGE__API_ENABLED": "True",
         "AIRFLOW__EDGE__API_URL": f"{site.airflow_url}/edge_worker/v1/rpcapi",
         "AIRFLOW__EDGE__HEARTBEAT_INTERVAL": str(HEARTBEAT_S),
@@ -125,9 +135,9 @@ def central_environment(site: Site) -> dict[str, str]:
         "AIRFLOW_HOME": str(site.airflow_home),
         "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(site.logs / "airflow"),
         "AIRFLOW__LOGGING__DAG_PROCESSOR_CHILD_PROCESS_LOG_DIRECTORY": str(site.logs / "dag-processor"),
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": site.metadata_url,
+        **_airflow_setting("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", site.metadata_url),
         # Unset, Airflow would want asyncpg; psycopg speaks both.
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": site.metadata_url,
+        **_airflow_setting("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC", site.metadata_url),
         "AIRFLOW__CORE__PARALLELISM": "4",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{ADMIN}:admin",
@@ -137,7 +147,7 @@ def central_environment(site: Site) -> dict[str, str]:
         "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "30",
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "300",
         "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
-        "WAREHOUSE_URL": site.warehouse_url,
+        **_warehouse_setting(site.warehouse_url),
         "SPECWATCH_NIGHTLY_CRON": site.nightly_cron,
         "SPECWATCH_NIGHTLY_TIMEZONE": site.nightly_timezone,
     }
@@ -157,11 +167,23 @@ def edge_environment(site: Site) -> dict[str, str]:
 def dashboard_environment(site: Site) -> dict[str, str]:
     """Return the environment of the dashboard: the warehouse, and nothing sent to anyone."""
     return common_environment(site) | {
-        "WAREHOUSE_URL": site.warehouse_url,
+        **_warehouse_setting(site.warehouse_url),
         "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
         "STREAMLIT_SERVER_HEADLESS": "true",
         "STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none",
     }
+
+
+def _airflow_setting(name: str, value: str | Path) -> dict[str, str]:
+    """Return how Airflow is told `value`, or to read it from a file: a secret need not be in an environment."""
+    if isinstance(value, str):
+        return {name: value}
+    # supervisord strips quotes at a value's end, and a path with a space needs them: so it is not at the end.
+    return {f"{name}_CMD": shlex.join(("cat", str(value), "/dev/null"))}
+
+
+def _warehouse_setting(value: str | Path) -> dict[str, str]:
+    return {"WAREHOUSE_URL": value} if isinstance(value, str) else {"WAREHOUSE_URL_FILE": str(value)}
 
 
 def _dashboard_argv(site: Site) -> tuple[str, ...]:

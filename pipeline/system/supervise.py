@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from supervisor.xmlrpc import SupervisorTransport  # type: ignore[import-untyped]
-
 from pipeline.errors import EnvironmentFault, UserError
 from pipeline.system.processes import SYSTEM_VARIABLE
 from pipeline.system.services import Service
@@ -193,6 +191,9 @@ def _plain(path: Path) -> str:
 
 
 def _rpc(supervisor: Supervisor) -> xmlrpc.client.ServerProxy:
+    # Only where services are started by it: in a container nothing of it is installed.
+    from supervisor.xmlrpc import SupervisorTransport  # type: ignore[import-untyped]
+
     transport = SupervisorTransport(serverurl=f"unix://{supervisor.socket}")
     return xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport)
 

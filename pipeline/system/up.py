@@ -18,7 +18,17 @@ from pipeline.system.lock import exclusive
 from pipeline.system.ports import LOOPBACK, choose_port
 from pipeline.system.processes import SYSTEM_VARIABLE, end_marked
 from pipeline.system.readiness import signs_of_life
-from pipeline.system.services import POOL, POOL_SLOTS, Service, Site, central_environment, services
+from pipeline.system.services import (
+    METADATA_DATABASE,
+    POOL,
+    POOL_SLOTS,
+    WAREHOUSE_DATABASE,
+    Service,
+    Site,
+    central_environment,
+    migrations,
+    services,
+)
 from pipeline.system.state import SystemState, read_state, write_state
 
 AIRFLOW_PORT = 28080
@@ -27,8 +37,6 @@ READY_S = 240.0
 MIGRATE_S = 300.0
 POLL_S = 0.5
 AIRFLOW_DISTRIBUTIONS = ("apache-airflow", "apache-airflow-providers-edge3")
-METADATA_DATABASE = "airflow"
-WAREHOUSE_DATABASE = "specwatch"
 
 Report = Callable[[str], None]
 
@@ -132,8 +140,8 @@ def _state(site: Site, *, postgres_port: int) -> SystemState:
         dashboard_url=f"http://{LOOPBACK}:{site.dashboard_port}",
         dashboard_port=site.dashboard_port,
         postgres_port=postgres_port,
-        metadata_url=site.metadata_url,
-        warehouse_url=site.warehouse_url,
+        metadata_url=str(site.metadata_url),
+        warehouse_url=str(site.warehouse_url),
         passwords_file=str(site.passwords_file),
         worker_name=site.worker_name,
     )
@@ -174,7 +182,7 @@ def _migrate_airflow(site: Site, *, cluster: str, report: Report) -> None:
     log = site.logs / "airflow-migrate.log"
     with log.open("w", encoding="utf-8") as output:
         finished = subprocess.run(
-            [site.python, "-m", "airflow", "db", "migrate"],
+            migrations(site)[0],
             env=supervise.inherited_environment(site.marker) | central_environment(site),
             stdin=subprocess.DEVNULL,
             stdout=output,
