@@ -15,7 +15,9 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return _run(arguments.module, arguments)
     except SpecwatchError as error:
-        print(f"specwatch: {error}", file=sys.stderr)  # noqa: T201
+        from pipeline.logs import redact, secrets_of
+
+        print(f"specwatch: {redact(str(error), secrets_of(os.environ))}", file=sys.stderr)  # noqa: T201
         return error.exit_code
     except KeyboardInterrupt:
         print("specwatch: interrupted; run it again to continue", file=sys.stderr)  # noqa: T201
@@ -28,5 +30,8 @@ def main(argv: list[str] | None = None) -> int:
 def _run(module: str, arguments: object) -> int:
     from importlib import import_module
 
+    from pipeline.logs import configure
+
+    configure()
     code: int = import_module(f"pipeline.cli.{module}").run(arguments)
     return code

@@ -4,8 +4,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any
+
+from pipeline.logs import log
 
 Report = Callable[[str], None]
 Progress = Callable[[int, int, str], None]
@@ -17,8 +18,8 @@ def say(text: str = "") -> None:
 
 
 def tell(text: str) -> None:
-    """Print a line about what is going on to standard error, with the time."""
-    print(f"{datetime.now():%H:%M:%S} {text}", file=sys.stderr, flush=True)  # noqa: T201
+    """Log a line about what is going on."""
+    log.info(text)
 
 
 def say_json(value: object) -> None:
@@ -56,10 +57,7 @@ def progress_bar(unit: str) -> Iterator[tuple[Progress | None, Report]]:
         def progress(done: int, planned: int, what: str) -> None:
             bar.update(task, completed=done, total=planned, description=what)
 
-        def report(text: str) -> None:
-            bar.console.print(f"{datetime.now():%H:%M:%S} {text}", markup=False, highlight=False)
-
-        yield progress, report
+        yield progress, tell  # the bar takes the place of standard error, so that lines appear above it
 
 
 def chosen(arguments: Any) -> dict[str, Any]:

@@ -7,16 +7,16 @@ its rooms when it is called: a GPU worker has no database driver, and only valid
 Every stage can be run again and gives the same.
 """
 
-import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
+
+from pipeline.logs import about, log
 
 Report = Callable[[str], None]
 Progress = Callable[[int, int, str], None]  # repetitions done, planned, what is running
 
 Result = dict[str, Any]
-
-log = logging.getLogger("specwatch")
 
 
 def plan_sweep(
@@ -36,7 +36,8 @@ def prepare_block(block_dir: str, *, report: Report = log.info) -> Result:
     """Install the engine and make or find the models that a block needs, on the machine that will measure it."""
     from pipeline.steps.preparing import prepare_block as run
 
-    return run(block_dir, report=report)
+    with about(**_block_ids(block_dir)):
+        return run(block_dir, report=report)
 
 
 def bench_block(
@@ -50,7 +51,8 @@ def bench_block(
     """
     from pipeline.steps.benching import bench_block as run
 
-    return run(block_dir, report=report, progress=progress, watch_ancestors=watch_ancestors)
+    with about(**_block_ids(block_dir)):
+        return run(block_dir, report=report, progress=progress, watch_ancestors=watch_ancestors)
 
 
 def ingest_block(block_dir: str, *, report: Report = log.info) -> Result:
@@ -61,18 +63,26 @@ def ingest_block(block_dir: str, *, report: Report = log.info) -> Result:
     """
     from pipeline.steps.ingesting import ingest_block as run
 
-    return run(block_dir, report=report)
+    with about(**_block_ids(block_dir)):
+        return run(block_dir, report=report)
 
 
 def analyze_sweep(sweep_id: str, *, margin: float | None = None, report: Report = log.info) -> Result:
     """Compute speedups and verdicts of a sweep from the warehouse; returns {"speedups", "verdicts"}."""
     from pipeline.steps.analyzing import analyze_sweep as run
 
-    return run(sweep_id, margin=margin, report=report)
+    with about(sweep=sweep_id):
+        return run(sweep_id, margin=margin, report=report)
 
 
 def check_sweep(sweep_dir: str, *, report: Report = log.info) -> Result:
     """Raise GateFailed, naming the cells, unless every planned cell was skipped or measured and passed the gate."""
     from pipeline.steps.checking import check_sweep as run
 
-    return run(sweep_dir, report=report)
+    with about(sweep=Path(sweep_dir).name):
+        return run(sweep_dir, report=report)
+
+
+def _block_ids(block_dir: str) -> dict[str, str]:
+    path = Path(block_dir)
+    return {"sweep": path.parent.name, "block": path.name}

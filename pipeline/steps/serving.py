@@ -14,6 +14,7 @@ from pipeline.drive.client import Load, drain, drive, warm_up
 from pipeline.engines.argv import build, environment, redact
 from pipeline.engines.failures import classify
 from pipeline.engines.startup_log import read as read_log
+from pipeline.logs import about
 from pipeline.measure.counters import in_flight
 from pipeline.plan.remaining import Todo
 from pipeline.records import files
@@ -85,7 +86,8 @@ def run_start(bench: "Bench", todo: Todo) -> None:
             write_start(directory, record)
             bench.report(f"{start.name}: ready after {server.ready_s:.0f} s")
             for number, (cell, repetition) in enumerate(todo.repetitions, start=bench.complete + 1):
-                _repeat(bench, server, todo=todo, cell=cell, repetition=repetition, number=number)
+                with about(cell=cell.cell_id):
+                    _repeat(bench, server, todo=todo, cell=cell, repetition=repetition, number=number)
     except ServerFailed as error:
         record = replace(record, facts=_facts(bench, log), failure=error.failure)
         bench.report(f"{start.name}: failed ({error.failure.failure_class}): {error.failure.message}")
