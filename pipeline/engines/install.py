@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,9 +144,10 @@ def _install_packages(engine: Engine, *, directory: Path, report: Report, lock: 
     places = find_links(environ)
     if places:
         environ = environ | {"UV_FIND_LINKS": ",".join(places)}
-    run: Callable[[list[str]], None] = lambda extra: run_uv(  # noqa: E731
-        arguments + extra, environ=environ, report=report, keep_open=[lock]
-    )
+
+    def run(extra: list[str]) -> None:
+        run_uv(arguments + extra, environ=environ, report=report, keep_open=[lock])
+
     if engine.platform == "cuda":
         run([])
         return

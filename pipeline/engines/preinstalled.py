@@ -28,7 +28,7 @@ def inspect_python(engine: Engine) -> dict[str, str]:
         message = f"engine {engine.engine_id}: no interpreter at {python}. Correct `python`, or leave it out."
         raise UserError(message)
     answer = _ask(python, engine=engine)
-    packages: dict[str, str] = answer["packages"]  # type: ignore[assignment]
+    packages: dict[str, str] = answer["packages"]  # type: ignore[assignment]  # as the program we ran prints it
     version = next((packages[name] for name in DISTRIBUTIONS if name in packages), None)
     if version is None or not answer["module"]:
         message = f"engine {engine.engine_id}: {python} holds no vLLM. Install it there, or leave `python` out."

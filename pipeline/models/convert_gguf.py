@@ -15,7 +15,7 @@ _ARGUMENTS = 3
 def convert(gguf: Path, *, output: Path) -> None:
     """Dequantize `gguf` to bfloat16 and save the weights, the configuration and the tokenizer in `output`."""
     import torch  # type: ignore[import-not-found, unused-ignore]  # only the engine has it
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # type: ignore[import-not-found, unused-ignore]
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # type: ignore[import-not-found, unused-ignore]  # the same
 
     source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     tokenizer = AutoTokenizer.from_pretrained(**source)
@@ -29,7 +29,7 @@ def convert(gguf: Path, *, output: Path) -> None:
 def _dequantize() -> dict[str, Any]:
     """Transformers 5 asks for it by name; transformers 4 always dequantizes GGUF."""
     try:
-        from transformers import GgufConfig  # type: ignore[import-not-found, unused-ignore]
+        from transformers import GgufConfig  # type: ignore[import-not-found, unused-ignore]  # the same
     except ImportError:
         return {}
     return {"quantization_config": GgufConfig(dequantize=True)}

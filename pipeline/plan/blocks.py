@@ -45,7 +45,7 @@ def plan_block(
         if possible:
             kept.append((method, tuple(possible)))
     block_id = f"{number:02d}-{engine.engine_id}-{target.name}"
-    order = random.Random(short_hash({"seed": seed, "sweep": sweep.sweep_id, "block": block_id}))  # noqa: S311
+    order = random.Random(short_hash({"seed": seed, "sweep": sweep.sweep_id, "block": block_id}))  # noqa: S311 - an order, no secret
     order.shuffle(kept)
     starts: list[PlannedStart] = []
     if kept:

@@ -33,7 +33,7 @@ def main(job: dict[str, Any]) -> int:
         if not _bound_to(job["parent"], by_signal=job["die_with_parent"]):
             return _SIGNAL_BASE + signal.SIGKILL
         inside = job | {"namespace": [], "init": True}
-        os.execvp(job["namespace"][0], [*job["namespace"], *_this(), json.dumps(inside)])  # noqa: S606
+        os.execvp(job["namespace"][0], [*job["namespace"], *_this(), json.dumps(inside)])  # noqa: S606 - no shell wanted
     if not job["init"]:
         if not _bound_to(job["parent"], by_signal=False):
             return _SIGNAL_BASE + signal.SIGKILL

@@ -2,7 +2,7 @@
 
 import socket
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from pipeline.errors import EnvironmentFault
 

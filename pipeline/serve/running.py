@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from pipeline.domain.server_start import Failure
 from pipeline.serve import probes

@@ -101,7 +101,7 @@ class Airflow:
                 if error.status != HTTPStatus.UNAUTHORIZED or attempt == 2:
                     raise
                 self._token = None
-        raise AssertionError  # pragma: no cover
+        raise AssertionError  # pragma: no cover - the second attempt returns or raises
 
     def _login(self) -> str:
         credentials = {"username": self.user, "password": read_password(self.passwords_file, user=self.user)}

@@ -192,7 +192,7 @@ def _plain(path: Path) -> str:
 
 def _rpc(supervisor: Supervisor) -> xmlrpc.client.ServerProxy:
     # Only where services are started by it: in a container nothing of it is installed.
-    from supervisor.xmlrpc import SupervisorTransport  # type: ignore[import-untyped]
+    from supervisor.xmlrpc import SupervisorTransport
 
     transport = SupervisorTransport(serverurl=f"unix://{supervisor.socket}")
     return xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport)

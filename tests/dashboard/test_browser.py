@@ -89,7 +89,7 @@ def wait_until_healthy(address: str, *, server: "subprocess.Popen[bytes]", log: 
     while time.monotonic() < deadline:
         assert server.poll() is None, log.read_text()
         try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):  # noqa: S310 (loopback)
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):  # noqa: S310 - our own http address
                 return
         except OSError:
             time.sleep(0.1)

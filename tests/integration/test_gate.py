@@ -20,7 +20,7 @@ from tests.support import warehouse as build
 
 ARM = build.cell().cell_id
 BASE = build.cell(build.BASE).cell_id
-SECRET = "do-not-show-this"  # noqa: S105 - the point of the test
+SECRET = "do-not-show-this"  # noqa: S105  # pragma: allowlist secret - made up for the test
 
 
 @pytest.fixture(scope="module")

@@ -223,7 +223,7 @@ def block_load(
         directory="runs/s1/b1",
         completed_at="2026-01-01T03:00:00+00:00",
     )
-    return replace(load, **changes)  # type: ignore[arg-type]
+    return replace(load, **changes)
 
 
 def speedup(cell_id: str, *, sweep_id: str = "s1", metric: str = "latency_speedup", estimate: float = 2.0) -> Speedup:
@@ -231,7 +231,7 @@ def speedup(cell_id: str, *, sweep_id: str = "s1", metric: str = "latency_speedu
     return Speedup(
         sweep_id=sweep_id,
         cell_id=cell_id,
-        metric=metric,  # type: ignore[arg-type]
+        metric=metric,
         estimate=estimate,
         lower=0.9 * estimate,
         upper=1.1 * estimate,

@@ -12,12 +12,12 @@ from pipeline.models.resolve import resolve
 from tests.support.fake_vllm.engine import make_fake_model
 
 Report = Callable[[str], None]
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"  # pragma: allowlist secret - a made-up commit
 
 
 def resolved(source: Path | str, tmp_path: Path, *, report: Report, **model: str) -> ResolvedModel:
     environ = {"HF_HUB_CACHE": str(tmp_path / "hub")}
-    asked = Model(name="m", source=str(source), **model)  # type: ignore[arg-type]
+    asked = Model(name="m", source=str(source), **model)
     return resolve(asked, root=tmp_path / "root", engine_python=Path("/none"), report=report, environ=environ)
 
 

@@ -12,7 +12,7 @@ from pipeline.system.processes import SYSTEM_VARIABLE
 from pipeline.system.services import Service, Site, services
 from pipeline.system.supervise import Supervisor, configuration, inherited_environment
 
-URL = "postgresql+psycopg://specwatch:pa%24s@127.0.0.1:25432/airflow"
+URL = "postgresql+psycopg://specwatch:pa%24s@127.0.0.1:25432/airflow"  # pragma: allowlist secret - made up
 
 
 @pytest.fixture
@@ -123,4 +123,4 @@ def test_services_inherit_proxies_but_no_database_and_no_other_airflow(monkeypat
 
 def test_a_service_is_a_value(site: Site) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        named(site, "scheduler").name = "other"  # type: ignore[misc]
+        named(site, "scheduler").name = "other"

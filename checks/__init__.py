@@ -1,0 +1,1 @@
+"""What `make check` holds by machine, beside the linters: run `python -m checks`."""
