@@ -42,11 +42,11 @@ test: env-dev ## everything, real vLLM for CPU included (about 20 minutes on 2 c
 test-fast: env-dev ## without Airflow, browser and real vLLM
 	@$(BIN)/python -m pytest -m "not system and not browser and not real_vllm"
 
-check: env-dev ## ruff and mypy
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/ruff check --preview --select AIR dags && $(BIN)/mypy
+check: env-dev ## linters, types, layers, SQL, schema, secrets: under a minute
+	@$(BIN)/python -m checks
 
-fmt: env-dev ## what a machine can mend
-	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+fmt: env-dev ## mend what a machine can mend
+	@$(BIN)/ruff check --fix-only --quiet . && $(BIN)/ruff format --quiet . && $(BIN)/sqlfluff fix --quiet --disable-progress-bar sql
 
 clean: ## remove the environment and everything the system made (engines, models, runs, database)
 	@[ ! -x $(BIN)/specwatch ] || $(BIN)/specwatch down
