@@ -8,6 +8,8 @@ from pipeline.domain.engine import Engine
 from pipeline.domain.method import Method
 from pipeline.domain.model import Model
 
+LAYOUT_VERSION = 1  # of the run directory: of every JSON file in it
+
 Position = Literal["opening", "arm", "closing"]
 OutcomeStatus = Literal["measured", "skipped", "failed", "quarantined"]
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import aiohttp
 import orjson
+import uvloop
 
 from pipeline.domain.request import RequestRecord
 from pipeline.domain.workload import Prompt
@@ -69,7 +70,7 @@ def drive(url: str, load: Load, *, served_model: str, progress: Progress | None 
     started_at = datetime.now(UTC)
     cpu_before = _cpu_s()
     origin_ns = time.perf_counter_ns()
-    with asyncio.Runner() as runner:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         raws = runner.run(_closed_loop(url, load, bodies, progress))
     ended_ns = max((raw.end_ns for raw in raws), default=origin_ns)
     cpu_s = _cpu_s() - cpu_before

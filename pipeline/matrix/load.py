@@ -11,8 +11,19 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from pipeline.domain.versions import Upgrades, brought_up_to
 from pipeline.errors import UserError
-from pipeline.matrix.schema import EngineEntry, FactorMisfit, MatrixFile, MethodEntry, ModelEntry, ServerEntry
+from pipeline.matrix.schema import (
+    MATRIX_VERSION,
+    EngineEntry,
+    FactorMisfit,
+    MatrixFile,
+    MethodEntry,
+    ModelEntry,
+    ServerEntry,
+)
+
+UPGRADES: Upgrades = {}  # version of the file -> the step to the next one; there has been one version so far
 
 _ENTRIES: dict[str, type[BaseModel]] = {
     "engines": EngineEntry,
@@ -42,7 +53,8 @@ def parse_matrix(text: str, *, name: str, base: Path, workloads: Collection[str]
     """Check matrix `text`; `name` stands in messages, relative paths start at `base`."""
     tree = _tree(text, name=name)
     try:
-        matrix = MatrixFile.model_validate(_plain(tree))
+        document = brought_up_to(_plain(tree), current=MATRIX_VERSION, upgrades=UPGRADES, key="version", name=name)
+        matrix = MatrixFile.model_validate(document)
     except ValidationError as error:
         problems = [_problem(e, tree=tree, name=name) for e in error.errors(include_url=False)]
         raise UserError("\n".join(problems)) from error

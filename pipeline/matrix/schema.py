@@ -130,9 +130,6 @@ class MatrixFile(_Entry):
     @field_validator("version")
     @classmethod
     def _is_known(cls, value: int) -> int:
-        if value > MATRIX_VERSION:
-            message = f"this file is of version {value}, this release reads up to {MATRIX_VERSION}: update Specwatch"
-            raise ValueError(message)
         if value < 1:
             message = f"{value} is no version of the matrix file; write version: {MATRIX_VERSION}"
             raise ValueError(message)

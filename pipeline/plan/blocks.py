@@ -3,14 +3,12 @@
 import random
 from collections.abc import Callable, Sequence
 
-from pipeline.domain.block import Block, PlannedStart, SkippedCell, Sweep
+from pipeline.domain.block import LAYOUT_VERSION, Block, PlannedStart, SkippedCell, Sweep
 from pipeline.domain.cell import Cell
 from pipeline.domain.engine import Engine
 from pipeline.domain.identity import short_hash
 from pipeline.domain.method import Method
 from pipeline.domain.model import Model
-
-LAYOUT_VERSION = 1
 
 Unsupported = Callable[[Cell], str | None]
 Arms = Sequence[tuple[Method, Sequence[Cell]]]

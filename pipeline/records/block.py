@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol, TypeVar
 
-from pipeline.domain.block import Block, BlockResult, CellOutcome, Interruption, Sweep
+from pipeline.domain.block import LAYOUT_VERSION, Block, BlockResult, CellOutcome, Interruption, Sweep
 from pipeline.domain.hardware import Hardware
 from pipeline.domain.model import ResolvedModel
 from pipeline.domain.server_start import ServerStart
@@ -19,7 +18,6 @@ from pipeline.records import files
 from pipeline.records.layout import (
     BLOCK_FILE,
     HOST_FILE,
-    LAYOUT_VERSION,
     MANIFEST_FILE,
     RESULT_FILE,
     START_FILE,
@@ -77,34 +75,17 @@ def write_sweep(
 
 def read_sweep(directory: Path) -> SweepPlan:
     """Read sweep.json. Raises UserError when absent, damaged or newer than this release."""
-    return _known(files.read(directory / SWEEP_FILE, SweepPlan), directory / SWEEP_FILE)
+    return files.read_versioned(directory / SWEEP_FILE, SweepPlan)
 
 
 def read_block(directory: Path) -> Block:
     """Read block.json. Raises UserError when absent, damaged or newer than this release."""
-    return _known(files.read(directory / BLOCK_FILE, Block), directory / BLOCK_FILE)
-
-
-class _Versioned(Protocol):
-    @property
-    def layout_version(self) -> int: ...
-
-
-V = TypeVar("V", bound=_Versioned)
+    return files.read_versioned(directory / BLOCK_FILE, Block)
 
 
 def read_workloads(directory: Path) -> dict[str, Workload]:
     """Return the prompt sets that the block was planned with, by name."""
     return {workload.name: workload for workload in files.read(directory / WORKLOADS_FILE, tuple[Workload, ...])}
-
-
-def _known(value: V, path: Path) -> V:
-    if value.layout_version > LAYOUT_VERSION:
-        message = (
-            f"{path} has layout {value.layout_version}, this release reads up to {LAYOUT_VERSION}: update Specwatch"
-        )
-        raise UserError(message)
-    return value
 
 
 def read_hosts(directory: Path) -> tuple[Host, ...]:
@@ -161,7 +142,7 @@ def write_start(directory: Path, start: ServerStart) -> None:
 def read_starts(directory: Path) -> tuple[ServerStart, ...]:
     """Read every server start of the block that left a start.json."""
     return tuple(
-        files.read(path / START_FILE, ServerStart)
+        files.read_versioned(path / START_FILE, ServerStart)
         for path in attempt_directories(directory)
         if (path / START_FILE).exists()
     )
@@ -211,7 +192,7 @@ def read_result(directory: Path) -> BlockResult | None:
     path = directory / RESULT_FILE
     if not path.exists():
         return None
-    result = _known(files.read(path, BlockResult), path)
+    result = files.read_versioned(path, BlockResult)
     for name, digest in result.manifests.items():
         if hashlib.sha256(files.read_bytes(directory / name)).hexdigest() != digest:
             message = f"{directory / name} does not match {path}: it was changed. Copy the run directory again."

@@ -8,13 +8,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import orjson
 import zstandard
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline.domain.block import LAYOUT_VERSION
+from pipeline.domain.versions import Upgrades, brought_up_to
 from pipeline.errors import EnvironmentFault, UserError
 
 T = TypeVar("T")
 _LEVEL = 10
+
+# File name -> layout version -> the step to the next one. Empty: there has been one layout so far.
+UPGRADES: dict[str, Upgrades] = {}
 
 
 def write_bytes(path: Path, content: bytes) -> str:
@@ -77,6 +83,23 @@ def parse(content: bytes, kind: type[T], *, name: str) -> T:
 def read(path: Path, kind: type[T]) -> T:
     """Read a JSON file as `kind`. Raises UserError when it is absent or damaged."""
     return parse(read_bytes(path), kind, name=str(path))
+
+
+def read_versioned(path: Path, kind: type[T]) -> T:
+    """Read a file that carries a layout version as `kind`, an older layout brought up to date.
+
+    Raises UserError when it is absent, damaged, or newer than this release.
+    """
+    content = read_bytes(path)
+    try:
+        document = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        document = None  # `parse` says where it is damaged
+    if isinstance(document, dict):
+        upgrades = UPGRADES.get(path.name, {})
+        current = brought_up_to(document, current=LAYOUT_VERSION, upgrades=upgrades, name=str(path))
+        content = content if current is document else orjson.dumps(current)
+    return parse(content, kind, name=str(path))
 
 
 def read_bytes(path: Path) -> bytes:

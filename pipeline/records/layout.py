@@ -1,10 +1,8 @@
-"""Where things lie in a run directory, and its version."""
+"""Where things lie in a run directory."""
 
 from pathlib import Path
 
 from pipeline.domain.block import PlannedStart
-
-LAYOUT_VERSION = 1
 
 SWEEP_FILE = "sweep.json"
 BLOCK_FILE = "block.json"  # the plan

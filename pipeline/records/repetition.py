@@ -8,10 +8,11 @@ from pathlib import Path
 
 import orjson
 
+from pipeline.domain.block import LAYOUT_VERSION
 from pipeline.domain.request import RequestRecord
 from pipeline.errors import UserError
 from pipeline.records import files
-from pipeline.records.layout import AFTER_FILE, BEFORE_FILE, LAYOUT_VERSION, MANIFEST_FILE, REQUESTS_FILE
+from pipeline.records.layout import AFTER_FILE, BEFORE_FILE, MANIFEST_FILE, REQUESTS_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +83,7 @@ def write_repetition(
 
 def read_manifest(directory: Path) -> Manifest:
     """Read the manifest of a repetition. Raises UserError when it is damaged or of a newer layout."""
-    manifest = files.read(directory / MANIFEST_FILE, Manifest)
-    if manifest.layout_version > LAYOUT_VERSION:
-        message = (
-            f"{directory} has layout {manifest.layout_version}, this release reads up to {LAYOUT_VERSION}: "
-            "update Specwatch"
-        )
-        raise UserError(message)
-    return manifest
+    return files.read_versioned(directory / MANIFEST_FILE, Manifest)
 
 
 def read_window(directory: Path) -> tuple[Manifest, Window]:

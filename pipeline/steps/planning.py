@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.domain.block import Block, Sweep
+from pipeline.domain.block import LAYOUT_VERSION, Block, Sweep
 from pipeline.domain.cell import Cell
 from pipeline.engines.capability import unsupported
 from pipeline.errors import UserError
 from pipeline.matrix.expand import Expansion, expand
 from pipeline.matrix.load import load_matrix
 from pipeline.matrix.select import select
-from pipeline.plan.blocks import LAYOUT_VERSION, plan_block
+from pipeline.plan.blocks import plan_block
 from pipeline.records.block import SweepPlan, read_sweep, write_sweep
 from pipeline.records.layout import RESULT_FILE, SWEEP_FILE
 from pipeline.settings import REPOSITORY, Settings, load_settings

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.domain.block import LAYOUT_VERSION
 from pipeline.domain.cell import Cell
 from pipeline.domain.engine import EngineFacts
 from pipeline.domain.server_start import Failure, ServerStart
@@ -19,7 +20,7 @@ from pipeline.measure.counters import in_flight
 from pipeline.plan.remaining import Todo
 from pipeline.records import files
 from pipeline.records.block import write_start
-from pipeline.records.layout import LAYOUT_VERSION, LOG_FILE, attempt_directory, repetition_directory
+from pipeline.records.layout import LOG_FILE, attempt_directory, repetition_directory
 from pipeline.records.repetition import Window, write_repetition
 from pipeline.serve.errors import ServerFailed
 from pipeline.serve.ports import first_free_port

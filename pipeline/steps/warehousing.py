@@ -7,7 +7,7 @@ from pipeline.system import postgres
 from pipeline.system.layout import Layout
 from pipeline.system.services import WAREHOUSE_DATABASE
 from pipeline.warehouse.database import open_warehouse
-from pipeline.warehouse.migrate import migrate
+from pipeline.warehouse.migrate import migrate, require_current
 
 
 def warehouse_url(settings: Settings) -> str:
@@ -32,6 +32,8 @@ def open_migrated(settings: Settings) -> tuple[Engine, str]:
     """
     url = warehouse_url(settings)
     engine = open_warehouse(url)
-    if not settings.warehouse_url:
+    if settings.warehouse_url:
+        require_current(engine)
+    else:
         migrate(engine)
     return engine, url

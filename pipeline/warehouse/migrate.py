@@ -8,6 +8,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
+from pipeline.errors import UserError
 from pipeline.warehouse.tables.metadata import SCHEMA, STAGING_SCHEMA
 
 SQL = Path(__file__).resolve().parents[2] / "sql"
@@ -25,13 +26,34 @@ def migrate(engine: Engine) -> str:
         connection.execute(text(f"create schema if not exists {SCHEMA}"))
         connection.execute(text(f"create schema if not exists {STAGING_SCHEMA}"))
         config = alembic_config(connection)
-        head = ScriptDirectory.from_config(config).get_current_head()
-        context = MigrationContext.configure(connection, opts={"version_table_schema": SCHEMA})
-        if context.get_current_revision() != head:
+        head, found = _revisions(connection, config)
+        if found != head:
             _drop_views(connection)
             command.upgrade(config, "head")
         apply_views(connection)
     return str(head)
+
+
+def require_current(engine: Engine) -> None:
+    """Raise UserError unless the warehouse is at this release's schema; changes nothing."""
+    with engine.connect() as connection:
+        head, found = _revisions(connection, alembic_config(connection))
+    if found != head:
+        at = f"at schema revision {found}" if found else "empty"
+        message = f"the warehouse is {at}, this release needs {head}. Its owner runs: specwatch db migrate"
+        raise UserError(message)
+
+
+def _revisions(connection: Connection, config: Config) -> tuple[str, str | None]:
+    """Return this release's revision and that of the database. Raises UserError for one from a newer release."""
+    script = ScriptDirectory.from_config(config)
+    context = MigrationContext.configure(connection, opts={"version_table_schema": SCHEMA})
+    found = context.get_current_revision()
+    known = {revision.revision for revision in script.walk_revisions()}
+    if found is not None and found not in known:
+        message = f"the warehouse is at schema revision {found}, which this release does not know: update Specwatch."
+        raise UserError(message)
+    return str(script.get_current_head()), found
 
 
 def alembic_config(connection: Connection) -> Config:

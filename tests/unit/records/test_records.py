@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.block import CellOutcome
+from pipeline.domain.block import LAYOUT_VERSION, CellOutcome
 from pipeline.domain.engine import EngineFacts
 from pipeline.domain.hardware import Hardware
 from pipeline.domain.server_start import Failure, ServerStart
@@ -26,7 +26,7 @@ from pipeline.records.block import (
     write_start,
     write_sweep,
 )
-from pipeline.records.layout import LAYOUT_VERSION, MANIFEST_FILE, attempt_directory, repetition_directory
+from pipeline.records.layout import MANIFEST_FILE, attempt_directory, repetition_directory
 from pipeline.records.repetition import Window, read_window, write_repetition
 from pipeline.workloads.structured import STRUCTURED
 from tests.support.values import SWEEP, make_block, make_record
@@ -90,8 +90,24 @@ def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "r")
     path = tmp_path / "r" / MANIFEST_FILE
     path.write_text(path.read_text().replace(f'"layout_version": {LAYOUT_VERSION}', '"layout_version": 99'))
-    with pytest.raises(UserError, match="layout 99, this release reads up to"):
+    with pytest.raises(
+        UserError, match=r"MANIFEST\.json is of version 99, this release reads up to 1: update Specwatch"
+    ):
         read_window(tmp_path / "r")
+
+
+def test_an_older_layout_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "r")
+    path = tmp_path / "r" / MANIFEST_FILE
+    path.write_text(
+        path.read_text().replace('"client_cpu_s"', '"cpu"').replace('"layout_version": 1', '"layout_version": 0')
+    )
+
+    def rename(document: dict) -> dict:
+        return document | {"client_cpu_s": document["cpu"]}
+
+    monkeypatch.setitem(files.UPGRADES, MANIFEST_FILE, {0: rename})
+    assert read_window(tmp_path / "r")[1] == WINDOW
 
 
 def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
