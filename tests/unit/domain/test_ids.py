@@ -4,8 +4,6 @@ from dataclasses import replace
 
 from pipeline.domain.engine import Engine
 from pipeline.domain.workload import Prompt, Workload
-from pipeline.settings import load_settings
-from pipeline.workloads.sets import WORKLOADS
 from tests.support.values import BASELINE, DRAFT, NGRAM, make_cell
 
 
@@ -47,15 +45,3 @@ def test_a_changed_prompt_changes_the_workload() -> None:
         return Workload("w", "structured", "", (Prompt("p", "json", (("user", text),)),))
 
     assert workload("a").workload_id != workload("b").workload_id
-
-
-def test_prompts_of_our_sets_are_named_once() -> None:
-    for workload in WORKLOADS.values():
-        ids = [prompt.prompt_id for prompt in workload.prompts]
-        assert len(set(ids)) == len(ids) == 8
-        assert len({prompt.messages for prompt in workload.prompts}) == 8
-
-
-def test_a_secret_can_come_from_a_file(tmp_path) -> None:
-    (tmp_path / "url").write_text("postgresql://u:p@h/d\n")
-    assert load_settings({"WAREHOUSE_URL_FILE": str(tmp_path / "url")}).warehouse_url == "postgresql://u:p@h/d"
