@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +52,16 @@ class Interval:
         return float(special.stdtr(self.degrees_of_freedom, (log_value - self.log_estimate) / self.standard_error))
 
 
+@lru_cache(maxsize=4)
 def resampling_weights(prompts: int, *, seed: int) -> Floats:
-    """Return how often each prompt is drawn in each resample, shape (RESAMPLES, prompts)."""
+    """Return how often each prompt is drawn in each resample, shape (RESAMPLES, prompts).
+
+    A cell asks for them once a metric: they are drawn once, and not to be written to.
+    """
     generator = np.random.default_rng(seed)
-    return generator.multinomial(prompts, np.full(prompts, 1 / prompts), size=RESAMPLES).astype(np.float64)
+    weights = generator.multinomial(prompts, np.full(prompts, 1 / prompts), size=RESAMPLES).astype(np.float64)
+    weights.flags.writeable = False
+    return weights
 
 
 def bootstrap_variance(resampled: Floats, *, prompts: int) -> float:

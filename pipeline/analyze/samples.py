@@ -33,11 +33,10 @@ class Window:
     start: StartKey
     is_baseline: bool
     at_s: float  # Unix time of its start
-    output_tokens: int
-    window_s: float | None
+    requests: int
+    concurrency: int  # most requests in flight
     ttft_sum_share: float | None = None  # prefill_share
     server_output_tokens: int | None = None
-    requests: int = 0
     engine_steps: int | None = None
     step_time_ms: float | None = None
     drafts: int | None = None

@@ -1,21 +1,16 @@
 """Speedups of one speculative cell over its paired baseline. Greater than 1 is always better."""
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.analyze.interval import Interval, bootstrap_variance, combine, resampling_weights
 from pipeline.analyze.noise import StartVariance
-from pipeline.analyze.pairing import Bracket, Pairs, brackets, pair, per_token_latency, tpot
-from pipeline.analyze.samples import Sample, StartKey, Window
+from pipeline.analyze.pairing import Pairs, brackets, pair, per_token_latency, tpot
+from pipeline.analyze.samples import Sample, Window
+from pipeline.analyze.throughput import rates
 from pipeline.domain.verdict import Speedup, SpeedupMetric
 
 FEWEST_PROMPTS = 2  # one prompt has no spread
-
-Floats = NDArray[np.float64]
 
 
 def cell_speedups(
@@ -45,9 +40,24 @@ def cell_speedups(
         _from_pairs(pairs, metric, sweep_id=sweep_id, cell_id=cell_id, starts=starts, seed=seed)
         for metric, pairs in metrics
     ]
-    rates = _rates(windows, found, cell_id=cell_id, baseline_cell_id=baseline_cell_id)
-    results.append(_throughput(latency, rates, sweep_id=sweep_id, cell_id=cell_id, starts=starts, seed=seed))
+    results.append(
+        _throughput(
+            latency,
+            samples,
+            concurrency=_in_flight(windows, cell_id),
+            sweep_id=sweep_id,
+            cell_id=cell_id,
+            baseline_cell_id=baseline_cell_id,
+            starts=starts,
+            seed=seed,
+        )
+    )
     return [result for result in results if result is not None]
+
+
+def _in_flight(windows: Sequence[Window], cell_id: str) -> int:
+    """Requests in flight in the cell's windows: its concurrency, or all prompts when there are fewer."""
+    return max(min(w.concurrency, w.requests) for w in windows if w.cell_id == cell_id)
 
 
 def _from_pairs(
@@ -73,26 +83,30 @@ def _from_pairs(
 
 def _throughput(
     pairs: Pairs,
-    rates: tuple[float, float] | None,
+    samples: Sequence[Sample],
     *,
+    concurrency: int,
     sweep_id: str,
     cell_id: str,
+    baseline_cell_id: str,
     starts: StartVariance,
     seed: int,
 ) -> tuple[Speedup, Interval] | None:
-    """Ratio of output tokens/s over whole windows.
-
-    Its spread over prompts is that of the ratio of summed latencies per token, by the same resampling: in a closed
-    loop the window is the sum of its requests over the concurrency.
-    """
+    """Ratio of output tokens/s of a full loop, over the prompts that the latency speedup pairs."""
     prompts = len(pairs.prompts)
-    if prompts < FEWEST_PROMPTS or rates is None:
+    if prompts < FEWEST_PROMPTS:
         return None
-    weights = resampling_weights(prompts, seed=seed)
-    resampled = np.log(weights @ np.exp(pairs.baseline_log)) - np.log(weights @ np.exp(pairs.speculative_log))
+    found = rates(
+        samples,
+        pairs.brackets,
+        cell_id=cell_id,
+        baseline_cell_id=baseline_cell_id,
+        prompts=pairs.prompts,
+        weights=resampling_weights(prompts, seed=seed),
+    )
     interval = combine(
-        math.log(rates[1] / rates[0]),
-        prompt_variance=bootstrap_variance(resampled, prompts=prompts),
+        found.log_speedup,
+        prompt_variance=bootstrap_variance(found.resampled, prompts=prompts),
         prompts=prompts,
         starts=starts,
         factor=pairs.start_variance_factor,
@@ -104,31 +118,9 @@ def _throughput(
         sweep_id=sweep_id,
         cell_id=cell_id,
         starts=starts,
-        values=rates,
+        values=found.tokens_per_s(concurrency),
         unit="tokens/s",
     )
-
-
-def _rates(
-    windows: Sequence[Window], found: Sequence[Bracket], *, cell_id: str, baseline_cell_id: str
-) -> tuple[float, float] | None:
-    """Geometric mean over brackets of output tokens/s, (baseline interpolated in time, arm); None without a window."""
-    totals: dict[tuple[str, StartKey], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for window in windows:
-        if window.cell_id in (cell_id, baseline_cell_id) and window.window_s:
-            total = totals[window.cell_id, window.start]
-            total[0] += window.output_tokens
-            total[1] += window.window_s
-    log_rate = {key: math.log(t[0] / t[1]) for key, t in totals.items() if t[0] > 0 and t[1] > 0}
-    base, arm = [], []
-    for bracket in found:
-        sides = [(log_rate.get((baseline_cell_id, start)), weight) for start, weight in bracket.baselines]
-        own = log_rate.get((cell_id, bracket.arm))
-        if own is None or any(rate is None for rate, _ in sides):
-            return None
-        arm.append(own)
-        base.append(sum(rate * weight for rate, weight in sides if rate is not None))
-    return math.exp(float(np.mean(base))), math.exp(float(np.mean(arm)))
 
 
 def _speedup(
