@@ -24,9 +24,22 @@ VERDICT_METRIC = "latency_speedup"
 def analyze_sweep(sweep_id: str, *, margin: float | None, report: Callable[[str], None]) -> dict[str, Any]:
     """See pipeline.steps.analyze_sweep."""
     engine, _ = open_migrated(load_settings())
-    measured = cell_measurements(engine, sweep_id)
-    requests = paired_requests(engine, sweep_id)
-    pairs = aa_pairs(engine, sweep_id)
+    speedups, verdicts = derive(
+        sweep_id,
+        measured=cell_measurements(engine, sweep_id),
+        requests=paired_requests(engine, sweep_id),
+        pairs=aa_pairs(engine, sweep_id),
+        margin=margin or DEFAULT_MARGIN,
+    )
+    write_derived(engine, sweep_id, speedups=speedups, verdicts=verdicts)
+    report(f"sweep {sweep_id}: {len(speedups)} speedups, {len(verdicts)} verdicts")
+    return {"sweep_id": sweep_id, "speedups": len(speedups), "verdicts": len(verdicts)}
+
+
+def derive(
+    sweep_id: str, *, measured: Rows, requests: Rows, pairs: Rows, margin: float
+) -> tuple[list[Speedup], list[Verdict]]:
+    """Return speedups and verdicts of a sweep from the rows of warehouse.queries; pure."""
     speedups: list[Speedup] = []
     verdicts: list[Verdict] = []
     groups: dict[Group, list[Mapping[str, Any]]] = defaultdict(list)
@@ -35,12 +48,10 @@ def analyze_sweep(sweep_id: str, *, margin: float | None, report: Callable[[str]
     for group, rows in groups.items():
         cells = {row["cell_id"] for row in rows}
         samples = [_sample(row) for row in requests if row["cell_id"] in cells and row["hardware_id"] == group[0]]
-        found = _group(rows, samples, pairs=pairs, group=group, margin=margin or DEFAULT_MARGIN, sweep_id=sweep_id)
+        found = _group(rows, samples, pairs=pairs, group=group, margin=margin, sweep_id=sweep_id)
         speedups.extend(found[0])
         verdicts.extend(found[1])
-    write_derived(engine, sweep_id, speedups=speedups, verdicts=verdicts)
-    report(f"sweep {sweep_id}: {len(speedups)} speedups, {len(verdicts)} verdicts")
-    return {"sweep_id": sweep_id, "speedups": len(speedups), "verdicts": len(verdicts)}
+    return speedups, verdicts
 
 
 def _group(
