@@ -32,7 +32,7 @@ def test_a_port_that_is_none_is_named(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["0", "-1", "soon", "inf", "nan"])
 def test_seconds_that_never_end_or_never_begin_are_named(value: str) -> None:
-    with pytest.raises(UserError, match="SPECWATCH_START_TIMEOUT_S=.* is not a positive number of seconds"):
+    with pytest.raises(UserError, match=r"SPECWATCH_START_TIMEOUT_S=.* is not a positive number of seconds"):
         load_settings({"SPECWATCH_START_TIMEOUT_S": value})
 
 

@@ -65,7 +65,7 @@ def test_a_cuda_engine_without_a_gpu_is_told_what_to_do(monkeypatch: pytest.Monk
         raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
 
     monkeypatch.setattr(pynvml, "nvmlInit", no_driver)
-    with pytest.raises(EnvironmentFault, match="no NVIDIA GPU answers .*nvidia-smi"):
+    with pytest.raises(EnvironmentFault, match=r"no NVIDIA GPU answers .*nvidia-smi"):
         find_hardware(wanted="cuda")
 
 
