@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo down test test-fast check fmt env env-dev pins clean
+.PHONY: bench help demo down test test-fast check fmt env env-dev pins clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -47,6 +47,10 @@ check: env-dev ## linters, types, layers, SQL, schema, secrets: under a minute
 
 fmt: env-dev ## mend what a machine can mend
 	@$(BIN)/ruff check --fix-only --quiet . && $(BIN)/ruff format --quiet . && $(BIN)/sqlfluff fix --quiet --disable-progress-bar sql
+
+bench: env-dev ## measure bars: make bench NAME=cli (lines in bench-results/)
+	@test -n "$(NAME)" || { echo "which? make bench NAME=$$(ls tests/bench | sed -n 's/\.py$$//p' | grep -v -e __init__ -e bars | paste -sd'|')" >&2; exit 2; }
+	@$(BIN)/python -m tests.bench.$(NAME)
 
 clean: ## remove the environment and everything the system made (engines, models, runs, database)
 	@[ ! -x $(BIN)/specwatch ] || $(BIN)/specwatch down
