@@ -178,8 +178,9 @@ def _airflow_setting(name: str, value: str | Path) -> dict[str, str]:
     """Return how Airflow is told `value`, or to read it from a file: a secret need not be in an environment."""
     if isinstance(value, str):
         return {name: value}
-    # supervisord strips quotes at a value's end, and a path with a space needs them: so it is not at the end.
-    return {f"{name}_CMD": shlex.join(("cat", str(value), "/dev/null"))}
+    # awk, because Airflow keeps the line break that an editor leaves at a file's end. supervisord strips quotes at a
+    # value's end, and a path with a space needs them: so it is not at the end.
+    return {f"{name}_CMD": shlex.join(("awk", "1", "ORS=", str(value), "/dev/null"))}
 
 
 def _warehouse_setting(value: str | Path) -> dict[str, str]:
