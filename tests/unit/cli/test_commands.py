@@ -64,6 +64,7 @@ def test_triggering_without_a_system_is_an_environment_error(capsys: pytest.Capt
     assert "specwatch up" in capsys.readouterr().err
 
 
+@pytest.mark.loopback
 def test_doctor_finds_a_full_disk(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

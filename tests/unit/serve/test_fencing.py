@@ -18,6 +18,8 @@ from pipeline.serve.server import serve
 from tests.unit.serve.conftest import Arm, event, until
 from tests.unit.serve.test_server import MODES
 
+pytestmark = pytest.mark.loopback
+
 # A supervisor (or an edge worker) that starts the rest of its command line and waits for it.
 ABOVE = [sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])"]
 

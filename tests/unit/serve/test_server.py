@@ -16,6 +16,8 @@ from pipeline.serve.fencing import namespace_command
 from pipeline.serve.server import Server, serve
 from tests.unit.serve.conftest import Arm, until
 
+pytestmark = pytest.mark.loopback
+
 MODES = [
     pytest.param(None, id="namespace", marks=pytest.mark.skipif(not namespace_command(), reason="unshare not allowed")),
     pytest.param(False, id="process-group"),

@@ -13,6 +13,8 @@ from pipeline.errors import EnvironmentFault, UserError
 from pipeline.system.airflow_api import Airflow, ApiError, follow, result, returned, task_log, trigger
 from pipeline.system.credentials import passwords_file
 
+pytestmark = pytest.mark.loopback
+
 RUN = "/api/v2/dags/nightly_matrix/dagRuns/manual__1"
 
 

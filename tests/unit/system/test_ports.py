@@ -9,6 +9,8 @@ import pytest
 from pipeline.errors import EnvironmentFault
 from pipeline.system.ports import LOOPBACK, TRIES, choose_port
 
+pytestmark = pytest.mark.loopback
+
 BASE = 29300
 
 
