@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench help demo down test test-fast check fmt env env-dev pins clean
+.PHONY: bench help demo down test test-fast check fmt env env-dev pins clean compose docs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,12 @@ fmt: env-dev ## mend what a machine can mend
 bench: env-dev ## measure bars: make bench NAME=cli (lines in bench-results/)
 	@test -n "$(NAME)" || { echo "which? make bench NAME=$$(ls tests/bench | sed -n 's/\.py$$//p' | grep -v -e __init__ -e bars | paste -sd'|')" >&2; exit 2; }
 	@$(BIN)/python -m tests.bench.$(NAME)
+
+compose: env-dev ## rewrite docker-compose.yml from the services that `specwatch up` starts
+	@$(BIN)/python -m tools.compose
+
+docs: env-dev ## rewrite what of docs/ is made from the code
+	@$(BIN)/python -m tools.docs
 
 clean: ## remove the environment and everything the system made (engines, models, runs, database)
 	@[ ! -x $(BIN)/specwatch ] || $(BIN)/specwatch down
