@@ -1,7 +1,8 @@
 """A simulated night through the real measuring and analysis functions, without files: milliseconds a night."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -40,22 +41,24 @@ class Measured:
         return {speedup.metric: (speedup, interval) for speedup, interval in found}
 
     def aa_log_ratios(self) -> dict[str, float]:
-        """Return log(closing / opening) of each block, as view noise_floor has it."""
-        return {block: aa_log_ratio(self.samples, block=block) for block in {s.start.block_id for s in self.samples}}
+        """Return the A/A log ratio of each block."""
+        blocks: dict[str, list[tuple[int, float | None, int | None]]] = defaultdict(list)
+        for s in self.samples:
+            if s.cell_id == self.baseline_cell_id:
+                blocks[s.start.block_id].append((s.start.start_index, s.e2e_latency_ms, s.output_tokens))
+        return {block: aa_log_ratio(requests) for block, requests in blocks.items()}
 
 
-def aa_log_ratio(samples: Sequence[Sample], *, block: str) -> float:
-    """Log ratio of the mean latency per output token, closing (last start) over opening."""
-    last = max(s.start.start_index for s in samples if s.start.block_id == block)
+def aa_log_ratio(requests: Sequence[tuple[int, float | None, int | None]]) -> float:
+    """Return log(closing / opening) of the mean latency per output token, as view noise_floor has it.
 
-    def level(index: int) -> float:
-        return fmean(
-            s.e2e_latency_ms / s.output_tokens
-            for s in samples
-            if (s.start.block_id, s.start.start_index) == (block, index) and s.e2e_latency_ms and s.output_tokens
-        )
-
-    return math.log(level(last) / level(0))
+    `requests` are (start index, latency in ms, output tokens) of one baseline cell in one block.
+    """
+    opening, closing = (
+        fmean(ms / tokens for index, ms, tokens in requests if index == start and ms and tokens)
+        for start in (0, max(index for index, _, _ in requests))
+    )
+    return math.log(closing / opening)
 
 
 def measure_night(night: Night, seed: int) -> dict[int, Measured]:
@@ -113,12 +116,28 @@ def _positions(before: Counters, after: Counters) -> tuple[int, ...]:
     return tuple(last - first[i] for i, last in enumerate(after.accepted_per_position))
 
 
-def coverage(night: Night, *, nights: Iterable[int], concurrency: int = 1) -> dict[str, float]:
+def nights_in_a_row(
+    night: Night, *, nights: int, history: int, concurrency: int
+) -> Iterator[tuple[Measured, StartVariance]]:
+    """Yield `nights` nights, each with the start variance known by then: of its own A/A pairs and `history` before it.
+
+    The nights that only serve as history are not yielded.
+    """
+    past: deque[list[float]] = deque(maxlen=history)
+    for seed in range(nights + history):
+        measured = measure_night(night, seed)[concurrency]
+        tonight = measured.aa_log_ratios()
+        if len(past) == history:
+            before = {f"night -{age}/{i}": [r] for age, pairs in enumerate(past) for i, r in enumerate(pairs)}
+            yield measured, start_variance(before | {block: [ratio] for block, ratio in tonight.items()})
+        past.append(list(tonight.values()))
+
+
+def coverage(night: Night, *, nights: int, history: int, concurrency: int) -> dict[str, float]:
     """Return for each speedup in what share of nights its interval contains the truth."""
     truth = night.truth(concurrency)
-    seeds = list(nights)
     held = dict.fromkeys(truth, 0)
-    for seed in seeds:
-        for metric, (speedup, _) in measure_night(night, seed)[concurrency].speedups().items():
+    for measured, starts in nights_in_a_row(night, nights=nights, history=history, concurrency=concurrency):
+        for metric, (speedup, _) in measured.speedups(starts).items():
             held[metric] += speedup.lower <= truth[metric] <= speedup.upper
-    return {metric: count / len(seeds) for metric, count in held.items()}
+    return {metric: count / nights for metric, count in held.items()}
