@@ -13,22 +13,10 @@ from pipeline.cli import main
 from pipeline.errors import EnvironmentFault, GateFailed, UserError
 from pipeline.records.block import complete_repetitions, read_starts
 from pipeline.warehouse.database import open_warehouse
+from tests.e2e.conftest import quiet, sweep
 from tests.support.fake_matrix import make_fake_matrix
 
 FACTS = ("sweep", "block", "server_start", "cell_outcome", "measurement", "acceptance_position", "request")
-
-
-def quiet(_text: str) -> None:
-    """Report nothing."""
-
-
-def sweep(matrix: Path) -> dict[str, Any]:
-    """Plan, prepare and bench; return the plan."""
-    plan = steps.plan_sweep(str(matrix), trigger="test")
-    for block in plan["blocks"]:
-        steps.prepare_block(block, report=quiet)
-        steps.bench_block(block, report=quiet, watch_ancestors=False)
-    return plan
 
 
 def ingest(plan: dict[str, Any]) -> list[dict[str, Any]]:
@@ -47,11 +35,6 @@ def rows(url: str, statement: str) -> list[dict[str, Any]]:
 def everything(url: str) -> dict[str, list[dict[str, Any]]]:
     """Every fact row, in a stable order."""
     return {table: sorted(rows(url, f"select * from warehouse.{table}"), key=repr) for table in FACTS}
-
-
-@pytest.fixture
-def matrix(tmp_path: Path) -> Path:
-    return make_fake_matrix(tmp_path)
 
 
 def test_a_sweep_ends_in_a_verdict_for_every_speculative_cell(matrix: Path, home: Path, database_url: str) -> None:
@@ -75,8 +58,8 @@ def test_a_sweep_ends_in_a_verdict_for_every_speculative_cell(matrix: Path, home
     assert steps.check_sweep(plan["sweep_dir"], report=quiet)["measured"] == 6
 
 
-def test_figures_agree_with_the_raw_records(matrix: Path, home: Path, database_url: str) -> None:
-    ingest(sweep(matrix))
+def test_figures_agree_with_the_raw_records(plan: dict[str, Any], database_url: str) -> None:
+    ingest(plan)
     (sums,) = rows(
         database_url,
         "select sum(output_tokens) as client, sum(server_output_tokens) as server, max(token_count_gap) as gap, "
@@ -90,24 +73,21 @@ def test_figures_agree_with_the_raw_records(matrix: Path, home: Path, database_u
     assert baseline == {"n": 8, "drafts": 0}
 
 
-def test_ingesting_twice_changes_nothing(matrix: Path, home: Path, database_url: str) -> None:
-    plan = sweep(matrix)
+def test_ingesting_twice_changes_nothing(plan: dict[str, Any], database_url: str) -> None:
     ingest(plan)
     before = everything(database_url)
     ingest(plan)
     assert everything(database_url) == before
 
 
-def test_benching_again_measures_nothing_again(matrix: Path, home: Path) -> None:
-    plan = sweep(matrix)
+def test_benching_again_measures_nothing_again(plan: dict[str, Any]) -> None:
     (block,) = plan["blocks"]
     before = {path: path.stat().st_mtime_ns for path, _ in complete_repetitions(Path(block))}
     assert steps.bench_block(block, report=quiet, watch_ancestors=False)["measured"] == 8
     assert {path: path.stat().st_mtime_ns for path, _ in complete_repetitions(Path(block))} == before
 
 
-def test_a_run_directory_copied_from_elsewhere_is_ingested(matrix: Path, home: Path, tmp_path: Path) -> None:
-    plan = sweep(matrix)
+def test_a_run_directory_copied_from_elsewhere_is_ingested(plan: dict[str, Any], home: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copied" / plan["sweep_id"]
     shutil.copytree(plan["sweep_dir"], copy)
     shutil.rmtree(home)
@@ -218,10 +198,10 @@ def test_a_block_that_could_not_be_prepared_leaves_rows_with_the_reason(
 
 
 def test_a_database_that_is_down_loses_nothing(
-    matrix: Path, home: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+    plan: dict[str, Any], database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = sweep(matrix)
-    monkeypatch.setenv("WAREHOUSE_URL", "postgresql://specwatch:geheim@127.0.0.1:9/specwatch")
+    nobody = "postgresql://specwatch:geheim@127.0.0.1:9/specwatch"  # pragma: allowlist secret - made up for the test
+    monkeypatch.setenv("WAREHOUSE_URL", nobody)
     with pytest.raises(EnvironmentFault) as caught:
         ingest(plan)
     assert "geheim" not in str(caught.value)
@@ -230,9 +210,8 @@ def test_a_database_that_is_down_loses_nothing(
 
 
 def test_a_damaged_run_directory_is_refused_by_file_and_publishes_nothing(
-    matrix: Path, home: Path, database_url: str, capsys: pytest.CaptureFixture[str]
+    plan: dict[str, Any], database_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = sweep(matrix)
     victim = next(Path(plan["blocks"][0]).rglob("requests.jsonl.zst"))
     victim.write_bytes(victim.read_bytes()[:-3])
     assert main(["ingest", plan["sweep_dir"]]) == 2
