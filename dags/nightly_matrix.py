@@ -18,7 +18,8 @@ one at a time) → **ingest** → **analyze** → **gate**.
 * Red: the log of **gate** names the cells and why. Everything good is published all the same.
 * A retry or a clear resumes after the last complete repetition: nothing is measured twice.
 
-Runs at 02:00 Europe/Berlin, or as SPECWATCH_NIGHTLY_CRON and SPECWATCH_NIGHTLY_TIMEZONE say (`off`: only by hand); `matrix` names another file for a run that is triggered by hand.
+Runs at 02:00 Europe/Berlin, or as SPECWATCH_NIGHTLY_CRON and SPECWATCH_NIGHTLY_TIMEZONE say (`off`: only by hand);
+`matrix` names another file for a run that is triggered by hand.
 """
 
 nightly_matrix = matrix_dag(

@@ -94,6 +94,6 @@ class _StandardError(logging.StreamHandler[TextIO]):
         logging.Handler.__init__(self)
 
     @property
-    def stream(self) -> TextIO:  # type: ignore[override]
+    def stream(self) -> TextIO:  # type: ignore[override]  # read at each line, where the base class has a variable
         """Where the line goes."""
         return sys.stderr

@@ -17,10 +17,10 @@ def main(argv: list[str] | None = None) -> int:
     except SpecwatchError as error:
         from pipeline.logs import redact, secrets_of
 
-        print(f"specwatch: {redact(str(error), secrets_of(os.environ))}", file=sys.stderr)  # noqa: T201
+        print(f"specwatch: {redact(str(error), secrets_of(os.environ))}", file=sys.stderr)  # noqa: T201 - the command line prints
         return error.exit_code
     except KeyboardInterrupt:
-        print("specwatch: interrupted; run it again to continue", file=sys.stderr)  # noqa: T201
+        print("specwatch: interrupted; run it again to continue", file=sys.stderr)  # noqa: T201 - the command line prints
         return EXIT_ENVIRONMENT
     except BrokenPipeError:  # `specwatch verdict | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -14,7 +14,7 @@ Progress = Callable[[int, int, str], None]
 
 def say(text: str = "") -> None:
     """Print a line of the answer to standard output."""
-    print(text, flush=True)  # noqa: T201
+    print(text, flush=True)  # noqa: T201 - the command line prints
 
 
 def tell(text: str) -> None:

@@ -1,6 +1,7 @@
 """The command line as argparse: it starts in tens of ms, and each command imports only what it needs."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 MARGIN_HELP = "the speedup from which it counts as worth it (default 1.05)"
 
@@ -19,11 +20,12 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-Commands = "argparse._SubParsersAction[argparse.ArgumentParser]"
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
 
 
-def _add(commands: Commands, name: str, module: str, text: str) -> argparse.ArgumentParser:  # type: ignore[valid-type]
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)  # type: ignore[attr-defined]
+def _add(commands: "Commands", name: str, module: str, text: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     command.set_defaults(module=module, command=name)
     command.add_argument("--json", action="store_true", help="print JSON on standard output")
     return command
@@ -37,7 +39,7 @@ def _choices(command: argparse.ArgumentParser) -> None:
     command.add_argument("--repetitions", type=int, metavar="N", help="this many instead")
 
 
-def _measuring(commands: Commands) -> None:  # type: ignore[valid-type]
+def _measuring(commands: "Commands") -> None:
     _add(commands, "doctor", "doctor", "what this machine can do, and what is missing")
     plan = _add(commands, "plan", "plan", "cells, blocks, skipped cells with reasons, time; changes nothing")
     plan.add_argument("matrix")
@@ -54,7 +56,7 @@ def _measuring(commands: Commands) -> None:  # type: ignore[valid-type]
     engines.add_argument("--platform", choices=["cpu", "cuda"], help="default: cuda where a GPU is, else cpu")
 
 
-def _warehouse(commands: Commands) -> None:  # type: ignore[valid-type]
+def _warehouse(commands: "Commands") -> None:
     ingest = _add(commands, "ingest", "ingest", "measure, validate and publish run directories; twice changes nothing")
     ingest.add_argument("paths", nargs="+", metavar="PATH", help="a sweep's or a block's run directory")
     ingest.add_argument("--margin", type=float, help=MARGIN_HELP)
@@ -68,7 +70,7 @@ def _warehouse(commands: Commands) -> None:  # type: ignore[valid-type]
     database.add_argument("action", choices=["up", "down", "migrate", "url"])
 
 
-def _system(commands: Commands) -> None:  # type: ignore[valid-type]
+def _system(commands: "Commands") -> None:
     _add(commands, "up", "system", "start database, Airflow, edge worker and dashboard on this machine")
     _add(commands, "down", "system", "end everything that `up` started, and nothing else")
     _add(commands, "status", "system", "what runs, where, and whether it works")

@@ -50,7 +50,7 @@ def read_verdicts(sweep_id: str | None) -> list[dict[str, Any]]:
 
 def _plain(frame: "pd.DataFrame") -> list[dict[str, Any]]:
     return [
-        {key: None if not isinstance(value, list) and value != value else value for key, value in row.items()}  # noqa: PLR0124
+        {key: None if not isinstance(value, list) and value != value else value for key, value in row.items()}  # noqa: PLR0124 - only NaN differs from itself
         for row in frame.astype(object).where(frame.notna(), None).to_dict("records")
     ]
 

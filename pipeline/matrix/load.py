@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from pipeline.domain.versions import Upgrades, brought_up_to
+from pipeline.domain.versions import Upgrades, VersionRefused, brought_up_to
 from pipeline.errors import UserError
 from pipeline.matrix.schema import (
     MATRIX_VERSION,
@@ -55,6 +55,8 @@ def parse_matrix(text: str, *, name: str, base: Path, workloads: Collection[str]
     try:
         document = brought_up_to(_plain(tree), current=MATRIX_VERSION, upgrades=UPGRADES, key="version", name=name)
         matrix = MatrixFile.model_validate(document)
+    except VersionRefused as error:
+        raise UserError(str(error)) from error
     except ValidationError as error:
         problems = [_problem(e, tree=tree, name=name) for e in error.errors(include_url=False)]
         raise UserError("\n".join(problems)) from error

@@ -13,7 +13,7 @@ import zstandard
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.domain.block import LAYOUT_VERSION
-from pipeline.domain.versions import Upgrades, brought_up_to
+from pipeline.domain.versions import Upgrades, VersionRefused, brought_up_to
 from pipeline.errors import EnvironmentFault, UserError
 
 T = TypeVar("T")
@@ -97,7 +97,10 @@ def read_versioned(path: Path, kind: type[T]) -> T:
         document = None  # `parse` says where it is damaged
     if isinstance(document, dict):
         upgrades = UPGRADES.get(path.name, {})
-        current = brought_up_to(document, current=LAYOUT_VERSION, upgrades=upgrades, name=str(path))
+        try:
+            current = brought_up_to(document, current=LAYOUT_VERSION, upgrades=upgrades, name=str(path))
+        except VersionRefused as error:
+            raise UserError(str(error)) from error
         content = content if current is document else orjson.dumps(current)
     return parse(content, kind, name=str(path))
 

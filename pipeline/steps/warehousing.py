@@ -1,12 +1,10 @@
 """Which warehouse: the one of WAREHOUSE_URL, or the embedded one, started and migrated when it does not run."""
 
-from sqlalchemy import Engine
-
 from pipeline.settings import Settings
 from pipeline.system import postgres
 from pipeline.system.layout import Layout
 from pipeline.system.services import WAREHOUSE_DATABASE
-from pipeline.warehouse.database import open_warehouse
+from pipeline.warehouse.database import Warehouse, open_warehouse
 from pipeline.warehouse.migrate import migrate, require_current
 
 
@@ -25,7 +23,7 @@ def migrate_warehouse(url: str) -> None:
     migrate(open_warehouse(url))
 
 
-def open_migrated(settings: Settings) -> tuple[Engine, str]:
+def open_migrated(settings: Settings) -> tuple[Warehouse, str]:
     """Return an engine on the warehouse, at this release's schema, and its address.
 
     A warehouse given by WAREHOUSE_URL is migrated by its owner (`specwatch db migrate`), not in passing.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import psycopg
 from sqlalchemy import Engine, create_engine, event
@@ -16,6 +17,9 @@ DRIVER = "postgresql+psycopg"
 ACCEPTED = {"postgres", "postgresql", DRIVER}
 OUT_OF_REACH = ("08", "28", "3D", "57P")  # SQLSTATE classes: connection, login, no such database, shut down
 OUT_OF_RESOURCES = "53"
+
+
+Warehouse: TypeAlias = Engine  # what other rooms hold and hand back, without knowing SQLAlchemy
 
 
 def open_warehouse(url: str) -> Engine:

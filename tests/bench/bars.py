@@ -41,7 +41,8 @@ def publish(name: str, bars: Sequence[Bar]) -> None:
         value = "-" if bar.value is None else f"{bar.value:.4g}"
         sign = "<=" if bar.at_most else ">="
         peers = "".join(f"  {peer} {figure:.4g}" for peer, figure in bar.peers.items())
-        print(f"{bar.bar:{width}}  {value:>8} {bar.unit:6} {sign} {bar.goal:<8g} n={bar.n:<3} {mark}{peers} {bar.why or ''}")
+        figures = f"{value:>8} {bar.unit:6} {sign} {bar.goal:<8g} n={bar.n:<3}"
+        print(f"{bar.bar:{width}}  {figures} {mark}{peers} {bar.why or ''}")
     lines = [bar.line() for bar in bars]
     print("\n".join(lines))
     RESULTS.mkdir(exist_ok=True)

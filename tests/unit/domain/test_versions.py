@@ -2,8 +2,7 @@
 
 import pytest
 
-from pipeline.domain.versions import Document, brought_up_to
-from pipeline.errors import UserError
+from pipeline.domain.versions import Document, VersionRefused, brought_up_to
 
 
 def rename(document: Document) -> Document:
@@ -27,12 +26,12 @@ def test_every_older_version_ends_as_the_current_one(document: Document) -> None
 
 
 def test_a_newer_version_is_refused() -> None:
-    with pytest.raises(UserError, match=r"x\.json is of version 4, this release reads up to 3: update Specwatch"):
+    with pytest.raises(VersionRefused, match=r"x\.json is of version 4, this release reads up to 3: update Specwatch"):
         brought_up_to({"layout_version": 4}, current=3, upgrades=UPGRADES, name="x.json")
 
 
 def test_a_version_without_a_way_up_is_refused() -> None:
-    with pytest.raises(UserError, match="cannot bring up to date"):
+    with pytest.raises(VersionRefused, match="cannot bring up to date"):
         brought_up_to({"layout_version": 0}, current=3, upgrades=UPGRADES, name="x.json")
 
 
