@@ -7,9 +7,10 @@ from pathlib import Path
 
 MARKER = "SPECWATCH_SERVER"
 LOCK_MARK = "SPECWATCH_SERVER_LOCK"
-# Airflow's and our own settings hold database passwords; Python's would lead the engine to our packages.
+# Airflow's and our own settings hold database passwords; Python's would lead the engine to our packages; coverage would
+# measure the engine with us.
 _WITHHELD = re.compile(
-    r"_*AIRFLOW|WAREHOUSE_|PG[A-Z]+$|POSTGRES|SPECWATCH_(?!SYSTEM$)|PYTHON|VIRTUAL_ENV$|UV_"
+    r"_*AIRFLOW|WAREHOUSE_|PG[A-Z]+$|POSTGRES|SPECWATCH_(?!SYSTEM$)|PYTHON|COVERAGE_|VIRTUAL_ENV$|UV_"
     r"|.*(?:TOKEN|SECRET|PASSWORD|API_KEY)$"  # models are local, and VLLM_API_KEY would lock us out
 )
 

@@ -8,6 +8,7 @@ import psycopg
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import NullPool
 
 from pipeline.errors import EnvironmentFault, UserError
 
@@ -30,7 +31,7 @@ def open_warehouse(url: str) -> Engine:
     """
     engine = create_engine(
         _normalise(url),
-        pool_pre_ping=True,
+        poolclass=NullPool,  # connections are few and long; kept ones would outlive their step, or a database that left
         connect_args={
             "connect_timeout": CONNECT_TIMEOUT_S,
             "application_name": "specwatch",
