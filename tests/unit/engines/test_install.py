@@ -60,7 +60,7 @@ class Uv:
 @pytest.fixture
 def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Uv:
     stub = Uv(tmp_path)
-    monkeypatch.setattr(uv_command.uv, "find_uv_bin", lambda: str(stub.path))
+    monkeypatch.setattr(uv_command, "_uv", lambda: str(stub.path))
     return stub
 
 
