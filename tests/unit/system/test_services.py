@@ -2,6 +2,7 @@
 
 import dataclasses
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,29 @@ def test_services_inherit_proxies_but_no_database_and_no_other_airflow(monkeypat
 def test_a_service_is_a_value(site: Site) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         named(site, "scheduler").name = "other"
+
+
+def test_a_secret_may_lie_in_a_file_whose_last_line_ends(site: Site, tmp_path: Path) -> None:
+    path = tmp_path / "a place" / "url"
+    path.parent.mkdir()
+    path.write_text(f"{URL}\n")
+    site = dataclasses.replace(site, metadata_url=path, warehouse_url=path)
+
+    environment = named(site, "scheduler").environment
+    said = subprocess.run(
+        shlex.split(environment["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_CMD"]), capture_output=True, text=True, check=True
+    )
+
+    assert said.stdout == URL
+    assert environment["WAREHOUSE_URL_FILE"] == str(path)
+    assert "WAREHOUSE_URL" not in environment
+    assert URL not in environment.values()
+
+
+def test_a_browser_may_know_the_api_server_by_another_name(site: Site) -> None:
+    site = dataclasses.replace(site, airflow_host="api-server", browser_url="http://127.0.0.1:9999")
+
+    environment = named(site, "edge-worker").environment
+
+    assert environment["AIRFLOW__API__BASE_URL"] == "http://127.0.0.1:9999"
+    assert environment["AIRFLOW__EDGE__API_URL"].startswith("http://api-server:28080/")
