@@ -77,7 +77,7 @@ def render() -> str:
 
 def document(site: Site) -> dict[str, Any]:
     """Return the compose file as a mapping. The environment that several services share is written once."""
-    central = CommentedMap(sorted(central_environment(site).items()))
+    central = _environment(central_environment(site))
     central.yaml_set_anchor("central")
     defined = {service.name: service for service in services(site)}
     made = {"postgres": _postgres(), "migrations": _migrations(site, central)}
@@ -95,6 +95,14 @@ def document(site: Site) -> dict[str, Any]:
         "volumes": {volume: {} for volume in volumes},
         "secrets": {name: {"file": f"${{SPECWATCH_SECRETS:?{UNSET}}}/{name}"} for name in secrets},
     }
+
+
+def _environment(variables: dict[str, str]) -> CommentedMap:
+    told = CommentedMap(sorted(variables.items()))
+    for name in told:
+        if name.endswith("_SECRET_CMD"):
+            told.yaml_add_eol_comment("pragma: allowlist secret - the command that reads it", name)
+    return told
 
 
 def _postgres() -> dict[str, Any]:
@@ -160,7 +168,7 @@ def _dashboard(service: Service, *, site: Site) -> dict[str, Any]:
     look = f"import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/_stcore/health', timeout=4)"
     return {
         **_process(service, image="dashboard"),
-        "environment": dict(sorted(service.environment.items())),
+        "environment": _environment(service.environment),
         "secrets": ["warehouse_url"],
         "ports": [_loopback("SPECWATCH_DASHBOARD_PORT", default=port, inside=port)],
         "networks": [EVERYONE],
@@ -174,7 +182,7 @@ def _edge_worker(service: Service, *, site: Site) -> dict[str, Any]:
     return {
         "profiles": ["gpu"],
         **_process(service, image="edge"),
-        "environment": dict(sorted(service.environment.items())),
+        "environment": _environment(service.environment),
         "secrets": ["jwt_secret"],
         "volumes": [f"runs:{site.runs}", f"engines:{site.home / 'engines'}", f"models:{site.home / 'models'}"],
         "networks": [GPU_BOX],
