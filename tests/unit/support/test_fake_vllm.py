@@ -3,8 +3,6 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,38 +11,14 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipeline.engines.failures import classify
 from pipeline.engines.startup_log import read
-from pipeline.serve.server import Server, serve
+from pipeline.serve.server import Server
 from tests.support.capture import capture, small
-from tests.support.fake_vllm.engine import make_fake_engine, make_fake_model
-from tests.support.worker_port import worker_port
+from tests.support.fake_vllm.serving import fake_server
 
 FIXTURES = Path(__file__).resolve().parents[2] / "support" / "fixtures" / "vllm"
 NGRAM = {"method": "ngram", "num_speculative_tokens": 4}
 Shape = tuple[Any, ...]
-
-
-@contextmanager
-def fake(tmp_path: Path, *, speculative: dict[str, Any] | None = None, **script: str) -> Iterator[Server]:
-    port = worker_port()
-    argv = [str(make_fake_engine(tmp_path / "engine")), "-m", "vllm.entrypoints.openai.api_server"]
-    argv += ["--host", "127.0.0.1", "--port", str(port), "--served-model-name", "m"]
-    argv += ["--model", str(make_fake_model(tmp_path / "model")), "--max-model-len", "2048", "--enforce-eager"]
-    if speculative:
-        argv += ["--speculative-config", json.dumps(speculative)]
-    with serve(
-        argv,
-        environment={f"FAKE_VLLM_{name.upper()}": value for name, value in script.items()},
-        port=port,
-        served_model="m",
-        log_path=tmp_path / "server.log",
-        lock_path=tmp_path / "lock",
-        marker=str(tmp_path),
-        start_timeout_s=30,
-        classify=classify,
-    ) as server:
-        yield server
 
 
 def captured(server: Server, directory: Path, *, max_tokens: int = 64) -> list[list[dict[str, Any]]]:
@@ -92,7 +66,7 @@ def forms(path: Path) -> dict[str, tuple[str, frozenset[str]]]:
 
 @pytest.mark.parametrize("fixture", ["cpu-0.32.0-ngram-c4", "cpu-0.32.0-draft_model-c4", "cpu-0.32.0-baseline-c4"])
 def test_chat_streams_have_the_captured_shapes(tmp_path: Path, fixture: str) -> None:
-    with fake(tmp_path, speculative=NGRAM) as server:
+    with fake_server(tmp_path, speculative=NGRAM) as server:
         ours = captured(server, tmp_path)
     real = [events(FIXTURES / f"{fixture}.stream-{n}.sse") for n in range(4)]
     assert {shape(s[0]) for s in ours} == {shape(s[0]) for s in real}  # the role
@@ -105,7 +79,7 @@ def test_chat_streams_have_the_captured_shapes(tmp_path: Path, fixture: str) -> 
 def test_completion_streams_have_the_captured_shape(tmp_path: Path) -> None:
     body = {"model": "m", "prompt": "Hi", "max_tokens": 1, "stream": True}
     body["stream_options"] = {"include_usage": True, "continuous_usage_stats": True}
-    with fake(tmp_path) as server:
+    with fake_server(tmp_path) as server:
         (tmp_path / "ours.sse").write_text(asyncio.run(post(f"{server.url}/v1/completions", body)))
     ours, real = events(tmp_path / "ours.sse"), events(FIXTURES / "cpu-0.32.0-ngram.completions.sse")
     assert [shape(event) for event in ours] == [shape(event) for event in real]
@@ -117,16 +91,17 @@ async def post(url: str, body: dict[str, Any]) -> str:
 
 
 def test_metrics_have_the_captured_names_types_and_labels(tmp_path: Path) -> None:
-    with fake(tmp_path, speculative=NGRAM) as server:
+    with fake_server(tmp_path, speculative=NGRAM) as server:
         captured(server, tmp_path)
     ours, real = forms(tmp_path / "fake.after.prom"), forms(FIXTURES / "cpu-0.32.0-ngram-json-c4.after.prom")
     del ours["vllm:cache_config_info"]  # the real one has thirty labels
     assert {name: real.get(name) for name in ours} == ours
     assert "vllm:spec_decode_num_accepted_tokens_per_pos_created" in ours
+    assert "vllm:prefix_cache_queries_total" in ours
 
 
 def test_counters_agree_with_the_streams(tmp_path: Path) -> None:
-    with fake(tmp_path, speculative=NGRAM) as server:
+    with fake_server(tmp_path, speculative=NGRAM) as server:
         streams = captured(server, tmp_path)
     before, after = totals(tmp_path / "fake.before.prom"), totals(tmp_path / "fake.after.prom")
     grown = {name: after[name] - before.get(name, 0) for name in after}
@@ -148,16 +123,16 @@ def test_chunks_hold_several_tokens_under_speculation_and_one_without(tmp_path: 
         counts = [[event["usage"]["completion_tokens"] for event in stream[:-1]] for stream in streams]
         return max(b - a for stream in counts for a, b in pairwise(stream))
 
-    with fake(tmp_path / "a", speculative=NGRAM) as server:
+    with fake_server(tmp_path / "a", speculative=NGRAM) as server:
         assert largest(captured(server, tmp_path / "a")) > 1
-    with fake(tmp_path / "b") as server:
+    with fake_server(tmp_path / "b") as server:
         assert largest(captured(server, tmp_path / "b")) == 1
         assert "spec_decode" not in server.scrape()
 
 
 def test_speculation_changes_no_text(tmp_path: Path) -> None:
     def texts(directory: Path, speculative: dict[str, Any] | None) -> list[str]:
-        with fake(directory, speculative=speculative) as server:
+        with fake_server(directory, speculative=speculative) as server:
             streams = captured(server, directory)
         return ["".join(e["choices"][0]["delta"]["content"] for e in s if e["choices"]) for s in streams]
 
@@ -165,7 +140,7 @@ def test_speculation_changes_no_text(tmp_path: Path) -> None:
 
 
 def test_its_log_is_read_like_a_real_one(tmp_path: Path) -> None:
-    with fake(tmp_path, speculative=NGRAM) as server:
+    with fake_server(tmp_path, speculative=NGRAM) as server:
         ours = read(server.log())
     real = read((FIXTURES / "cpu-0.32.0-ngram.log").read_text(encoding="utf-8"))
     for fact in ("vllm_version", "model_runner", "async_scheduling", "cudagraph_mode", "enforce_eager"):
@@ -188,7 +163,7 @@ async def chat(url: str, *, number: int = 1, **more: Any) -> list[tuple[int, str
 
 
 def test_scripted_faults_hit_the_request_they_name(tmp_path: Path) -> None:
-    with fake(tmp_path, http_errors="2=503,3=400", break_stream_at="4", hang_at="5") as server:
+    with fake_server(tmp_path, http_errors="2=503,3=400", break_stream_at="4", hang_at="5") as server:
         answers = asyncio.run(chat(server.url, number=6, stream=True))
     assert [status for status, _ in answers] == [200, 503, 400, 0, 0, 200]
     assert answers[3][1] in {"ClientPayloadError", "ServerDisconnectedError", "ClientOSError"}
@@ -196,7 +171,7 @@ def test_scripted_faults_hit_the_request_they_name(tmp_path: Path) -> None:
 
 
 def test_counters_start_again_when_scripted(tmp_path: Path) -> None:
-    with fake(tmp_path, reset_counters_at="2") as server:
+    with fake_server(tmp_path, reset_counters_at="2") as server:
         asyncio.run(chat(server.url))
         first = server.scrape()
         asyncio.run(chat(server.url))
@@ -207,12 +182,12 @@ def test_counters_start_again_when_scripted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("stop_after", "expected"), [("1", (1, "stop")), ("2", (2, "stop")), ("99", (8, "length"))])
 def test_outputs_end_where_scripted(tmp_path: Path, stop_after: str, expected: tuple[int, str]) -> None:
-    with fake(tmp_path, stop_after=stop_after) as server:
+    with fake_server(tmp_path, stop_after=stop_after) as server:
         ((_, text),) = asyncio.run(chat(server.url))
     body = json.loads(text)
     assert (body["usage"]["completion_tokens"], body["choices"][0]["finish_reason"]) == expected
 
 
 def test_an_unknown_variable_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="FAKE_VLLM_TOKENMS"), fake(tmp_path, tokenms="3"):
+    with pytest.raises(Exception, match="FAKE_VLLM_TOKENMS"), fake_server(tmp_path, tokenms="3"):
         pytest.fail("it was never ready")

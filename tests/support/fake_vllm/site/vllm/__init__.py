@@ -3,3 +3,4 @@
 import os
 
 __version__ = os.environ.get("FAKE_VLLM_VERSION", "0.32.0")
+__platform__ = os.environ.get("FAKE_VLLM_PLATFORM", "cpu")

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from vllm.fake.log import say
+from vllm.fake.lines import say
 
 LINES = {
     "out_of_memory": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. GPU 0 has a total "

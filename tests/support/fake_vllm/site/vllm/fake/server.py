@@ -1,33 +1,32 @@
-"""The HTTP side: routes, and the faults a test scripted."""
+"""The HTTP side: routes, what is refused, and the state of one server process."""
 
 import asyncio
-import os
 import subprocess
 import sys
-import time
 from argparse import Namespace
 from typing import Any
 
 from aiohttp import web
 
 import vllm
-from vllm.fake.decoding import Step, steps, token
-from vllm.fake.log import KV_TOKENS, KV_TOKENS_WITH_DRAFT, say
+from vllm.fake import faults, log
+from vllm.fake.generation import Generation
 from vllm.fake.metrics import Metrics
+from vllm.fake.release import REFUSES_UNDER_SPECULATION, Release
 from vllm.fake.script import Script
 from vllm.fake.streams import DONE, Answer
-
-BROKEN_AFTER_TOKENS = 4
 
 
 class Server:
     """State of one server process."""
 
-    def __init__(self, options: Namespace, *, script: Script, engine: subprocess.Popen[bytes]) -> None:
-        self.options, self.script, self.engine = options, script, engine
+    def __init__(
+        self, options: Namespace, *, script: Script, engine: subprocess.Popen[bytes], release: Release
+    ) -> None:
+        self.options, self.script, self.engine, self.release = options, script, engine, release
         self.model = (options.served_model_name or [options.model])[0]
         self.config: dict[str, Any] | None = options.speculative_config
-        self.chats = 0
+        self.chats = self.running = 0
         self.slots = asyncio.Semaphore(options.max_num_seqs)
         self.metrics = self._new_metrics()
 
@@ -65,139 +64,97 @@ class Server:
         self.chats += 1
         number = self.chats
         body = await request.json()
-        if fault := await self._fault(number):
-            return fault
+        if number == self.script.reset_counters_at:
+            self.metrics = self._new_metrics()
+        if self._kills_the_engine():
+            await faults.kill_engine(self.engine)
+        if instead := await faults.before_answer(number, script=self.script, engine=self.engine):
+            return instead
         prompt = "\n".join(f"{message['role']}: {message['content']}" for message in body["messages"])
-        return await self._answer(request, body=body, prompt=prompt, number=number, chat=True)
+        return await self._answer(request, body=body, prompt=prompt, number=number)
 
     async def completion(self, request: web.Request) -> web.StreamResponse:
-        """Answer; completions have no faults."""
+        """Answer; completions have no faults, so that the readiness probe meets none."""
         body = await request.json()
-        return await self._answer(request, body=body, prompt=str(body["prompt"]), number=0, chat=False)
+        return await self._answer(request, body=body, prompt=str(body["prompt"]), number=0)
 
-    async def _fault(self, number: int) -> web.Response | None:
-        script = self.script
-        if number in script.http_errors:
-            return _error(script.http_errors[number], "scripted")
-        if number == script.hang_at:
-            await asyncio.sleep(3600)
-        if number == script.reset_counters_at:
-            self.metrics = self._new_metrics()
-        if number == script.engine_dies_at:
-            self.engine.kill()
-            await asyncio.to_thread(self.engine.wait)
-            say("EngineCore encountered a fatal error.", level="ERROR", who="EngineCore", where="core.py:1100")
-        if self.engine.poll() is not None:
-            return _error(500, "EngineCore encountered an issue. See stack trace (above) for the root cause.")
+    def _kills_the_engine(self) -> bool:
+        """Synthetic acceptance on CPU does, at the first draft."""
+        synthetic = (self.config or {}).get("rejection_sample_method") == "synthetic"
+        return synthetic and self.release.platform == "cpu"
+
+    def _refusal(self, body: dict[str, Any]) -> web.Response | None:
+        if body.get("model") != self.model:
+            return faults.error(404, f"The model `{body.get('model')}` does not exist.")
+        if self.config and self.release.since(REFUSES_UNDER_SPECULATION):
+            for name in ("min_p", "logit_bias"):
+                if body.get(name):
+                    return faults.error(400, f"The {name} parameter is not supported with speculative decoding.")
         return None
 
     async def _answer(
-        self, request: web.Request, *, body: dict[str, Any], prompt: str, number: int, chat: bool
+        self, request: web.Request, *, body: dict[str, Any], prompt: str, number: int
     ) -> web.StreamResponse:
-        if body.get("model") != self.model:
-            return _error(404, f"The model `{body.get('model')}` does not exist.")
+        if refusal := self._refusal(body):
+            return refusal
         options = body.get("stream_options") or {}
+        chat = "messages" in body
         answer = Answer(
             chat=chat,
             model=self.model,
             prompt_tokens=len(prompt.split()) + (30 if chat else 0),
             continuous=bool(options.get("continuous_usage_stats")),
         )
+        generation = self._generation(body, prompt=prompt, number=number)
         if not body.get("stream"):
-            text, reason = await self._generate(body, prompt=prompt, answer=answer, number=number, response=None)
-            return web.json_response(answer.whole(text, finish_reason=reason))
+            text = await self._run(generation, answer, None)
+            return web.json_response(answer.whole(text, finish_reason=generation.reason))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
         await response.prepare(request)
         if chat:
             await response.write(answer.role_chunk())
-        await self._generate(body, prompt=prompt, answer=answer, number=number, response=response)
+        await self._run(generation, answer, response)
         if options.get("include_usage"):
             await response.write(answer.usage_chunk())
         await response.write(DONE)
         await response.write_eof()
         return response
 
-    async def _generate(
-        self, body: dict[str, Any], *, prompt: str, answer: Answer, number: int, response: web.StreamResponse | None
-    ) -> tuple[str, str]:
+    async def _run(self, generation: Generation, answer: Answer, response: web.StreamResponse | None) -> str:
+        metrics = generation.metrics
+        async with self.slots:
+            self.running += 1
+            metrics.running.inc()
+            try:
+                return await generation.run(answer, response)
+            finally:
+                self.running -= 1
+                metrics.running.dec()
+
+    def _generation(self, body: dict[str, Any], *, prompt: str, number: int) -> Generation:
         limit = int(body.get("max_tokens") or body.get("max_completion_tokens") or 16)
         stop = self.script.stop_after
         stopped = stop is not None and stop <= limit and not body.get("ignore_eos")
-        total = stop if stopped and stop is not None else limit
-        reason = "stop" if stopped else "length"
-        metrics, began = self.metrics, time.perf_counter()
-        async with self.slots:
-            metrics.running.inc()
-            try:
-                text = await self._run(
-                    prompt, total=total, reason=reason, answer=answer, number=number, response=response
-                )
-            finally:
-                metrics.running.dec()
-        metrics.finished(reason)
-        metrics.e2e.observe(time.perf_counter() - began)
-        return text, reason
-
-    async def _run(
-        self,
-        prompt: str,
-        *,
-        total: int,
-        reason: str,
-        answer: Answer,
-        number: int,
-        response: web.StreamResponse | None,
-    ) -> str:
-        """Prefill, then one step after the other; each step is one chunk."""
-        metrics, text = self.metrics, ""
-        began = time.perf_counter()
-        await asyncio.sleep(self.script.prefill_ms / 1000)
-        metrics.ttft.observe(time.perf_counter() - began)
-        metrics.prompt_tokens.inc(answer.prompt_tokens)
-        first = Step(tokens=1, drafted=0, accepted=0)
-        for index, step in enumerate((first, *steps(prompt, total=total, config=self.config, script=self.script))):
-            if index:
-                await self._step(step)
-            metrics.generation_tokens.inc(step.tokens)
-            made = answer.completion_tokens
-            piece = "".join(token(prompt, position) for position in range(made, made + step.tokens))
-            answer.completion_tokens += step.tokens
-            ended = answer.completion_tokens >= total
-            text += piece
-            if response is not None:
-                await response.write(answer.text_chunk(piece, finish_reason=reason if ended else None))
-            self._break(number, answer=answer, response=response)
-        return text
-
-    async def _step(self, step: Step) -> None:
-        began = time.perf_counter()
-        await asyncio.sleep((self.script.speculative_step_ms if step.drafted else self.script.token_ms) / 1000)
-        self.metrics.itl.observe(time.perf_counter() - began)
-        self.metrics.draft(drafted=step.drafted, accepted=step.accepted)
-
-    def _break(self, number: int, *, answer: Answer, response: web.StreamResponse | None) -> None:
-        if answer.completion_tokens < BROKEN_AFTER_TOKENS or not number:
-            return
-        if number == self.script.die_at:
-            say("EngineDeadError: EngineCore encountered an issue.", level="ERROR", where="async_llm.py:1")
-            os._exit(1)  # without a word to the EngineCore, as a crash is
-        if number == self.script.break_stream_at and response is not None:
-            transport = response._req.transport if response._req else None  # aiohttp offers no other way
-            if transport is not None:
-                transport.abort()
-            message = "scripted: the stream breaks here"
-            raise ConnectionResetError(message)
+        return Generation(
+            prompt=prompt,
+            total=stop if stopped and stop is not None else limit,
+            reason="stop" if stopped else "length",
+            number=number,
+            config=self.config,
+            script=self.script,
+            metrics=self.metrics,
+            running=lambda: self.running,
+        )
 
     def _new_metrics(self) -> Metrics:
-        drafts = (self.config or {}).get("method") == "draft_model"
-        return Metrics(model=self.model, config=self.config, kv_tokens=KV_TOKENS_WITH_DRAFT if drafts else KV_TOKENS)
+        return Metrics(
+            model=self.model,
+            config=None if self.options.disable_log_stats else self.config,  # which silences speculation's counters
+            kv_tokens=log.kv_tokens(self.options, release=self.release),
+            release=self.release,
+        )
 
 
 def start_engine() -> subprocess.Popen[bytes]:
     """Start the EngineCore stand-in: a child in the same process group that ends only when it is told to."""
     return subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(3600)"])
-
-
-def _error(status: int, message: str) -> web.Response:
-    kind = "BadRequestError" if status < 500 else "InternalServerError"
-    return web.json_response({"error": {"message": message, "type": kind, "code": status}}, status=status)
