@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from pipeline import steps
 from pipeline.domain.verdict import DEFAULT_MARGIN, Speedup
 from pipeline.steps.analyzing import derive
 from pipeline.warehouse.database import open_warehouse
 from pipeline.warehouse.queries import aa_pairs, cell_measurements, paired_requests, sweep_verdicts
+from tests.support.fake_matrix import make_fake_matrix
 from tests.support.night_analysis import counter_window
 from tests.support.night_records import aa_rows, rows_of, write_night
 from tests.support.nights import Night
@@ -180,3 +182,64 @@ def test_a_night_through_the_gate_and_the_warehouse_gives_the_same(
 def _place(row: dict[str, Any]) -> tuple[Any, ...]:
     names = ("block_id", "start_index", "attempt", "cell_id", "repetition", "prompt_id")
     return tuple(row.get(name, "") for name in names)
+
+
+# One night of real processes: servers, HTTP, streams, /metrics. The fake vLLM is scripted, so the truth is arithmetic.
+OUTPUT_TOKENS = 31
+PREFILL_MS, TOKEN_MS, DRAFT_STEP_MS, ACCEPTED = 100, 50, 75, 2
+SCRIPT = {
+    "PREFILL_MS": str(PREFILL_MS),
+    "TOKEN_MS": str(TOKEN_MS),
+    "SPECULATIVE_STEP_MS": str(DRAFT_STEP_MS),
+    "ACCEPTED": str(ACCEPTED),  # of k = 4, in every draft: a step yields 3 tokens
+    "UNDRAFTED": "0",
+    "SLOWDOWNS": "1.00,1.05,1.10",  # the machine drifts by 5% from start to start: it cancels
+}
+BASELINE_DECODE_MS = (OUTPUT_TOKENS - 1) * TOKEN_MS  # 30 steps of 50 ms
+ARM_DECODE_MS = (OUTPUT_TOKENS - 1) / (ACCEPTED + 1) * DRAFT_STEP_MS  # 10 steps of 75 ms
+SERVED_TRUTH = {
+    "decode_speedup": BASELINE_DECODE_MS / ARM_DECODE_MS,  # 2.00
+    "latency_speedup": (PREFILL_MS + BASELINE_DECODE_MS) / (PREFILL_MS + ARM_DECODE_MS),  # 1.88
+    "throughput_speedup": (PREFILL_MS + BASELINE_DECODE_MS) / (PREFILL_MS + ARM_DECODE_MS),  # all requests are alike
+}
+
+
+def test_a_night_on_real_processes_finds_the_scripted_speedup(
+    tmp_path: Path, home: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps are due at fixed times, so a request of 1600 ms is late by one delay of the machine: 1% of it is 16 ms."""
+    for name, value in (SCRIPT | {"STARTS": str(tmp_path / "starts")}).items():
+        monkeypatch.setenv(f"FAKE_VLLM_{name}", value)
+    matrix = make_fake_matrix(
+        tmp_path,
+        changes={
+            "prompts: 4": "prompts: 8",
+            "output_tokens: 16": f"output_tokens: {OUTPUT_TOKENS}",
+            "concurrency: [1, 2]": "concurrency: [4, 8]",
+            "repetitions: 2": "repetitions: 1",
+        },
+    )
+    plan = steps.plan_sweep(str(matrix), trigger="test", overrides={"methods": ["ngram-k4"]})
+    (block,) = plan["blocks"]
+    steps.prepare_block(block, report=lambda _: None)
+    steps.bench_block(block, report=lambda _: None, watch_ancestors=False)
+    load = steps.ingest_block(block, report=lambda _: None)
+    assert (load["state"], load["quarantined"], load["void"]) == ("published", {}, 0)
+    steps.analyze_sweep(plan["sweep_id"], report=lambda _: None)
+
+    engine = open_warehouse(database_url)
+    with engine.connect() as connection:
+        found = connection.execute(text("select metric, lower, estimate, upper from warehouse.speedup")).all()
+    assert len(found) == 2 * 3
+    for metric, lower, estimate, upper in found:
+        assert lower <= SERVED_TRUTH[metric] <= upper, (metric, lower, estimate, upper)
+    assert set(sweep_verdicts(engine, plan["sweep_id"])["verdict"]) == {"worth_it"}
+
+    for row in cell_measurements(engine, plan["sweep_id"]):
+        assert row["output_tokens"] == row["server_output_tokens"] == 8 * OUTPUT_TOKENS
+        if row["is_baseline"]:
+            assert (row["drafts"], row["tokens_per_step"]) == (None, 1)
+            assert row["step_time_ms"] >= TOKEN_MS * 0.95
+        else:
+            assert (row["drafts"], row["drafted_tokens"], row["accepted_tokens"]) == (8 * 10, 8 * 40, 8 * 20)
+            assert (row["acceptance_rate"], row["mean_acceptance_length"], row["tokens_per_step"]) == (0.5, 3, 3)
