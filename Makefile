@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PARALLEL := --numprocesses=2 --dist=loadgroup
 
 .PHONY: bench help demo down test test-fast check fmt env env-dev pins clean compose docs
 
@@ -37,10 +38,10 @@ down: ## end everything `make demo` or `specwatch up` started
 	@$(BIN)/specwatch down
 
 test: env-dev ## everything, real vLLM for CPU included (about 20 minutes on 2 cores)
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=json
 
 test-fast: env-dev ## without Airflow, browser and real vLLM
-	@$(BIN)/python -m pytest -m "not system and not browser and not real_vllm"
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not system and not browser and not real_vllm"
 
 check: env-dev ## linters, types, layers, SQL, schema, secrets: under a minute
 	@$(BIN)/python -m checks

@@ -1,5 +1,24 @@
 """Fixtures every test may ask for: a real Postgres, one server a test session, one database a worker."""
 
+import pytest
+
+from tests.support.branches import BranchBar
 from tests.support.postgres import database_url, postgres_server, template_url, warehouse_url
 
 __all__ = ["database_url", "postgres_server", "template_url", "warehouse_url"]
+
+ALONE = ("system", "real_vllm")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hold coverage's bar where it is measured: with `--cov`, in the process that hears all workers."""
+    if getattr(config.option, "cov_source", None) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(BranchBar(config.rootpath / ".coverage.json"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests of whole systems in one worker: two systems beside each other would need twice the machine."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in ALONE):
+            item.add_marker(pytest.mark.xdist_group("whole-system"))

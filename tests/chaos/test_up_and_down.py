@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,15 +41,12 @@ def test_a_second_up_keeps_every_process(running_system: RunningSystem) -> None:
     assert {service.name: service.pid for service in status(running_system.home).services} == before
 
 
-def test_status_names_every_service_within_a_second(running_system: RunningSystem) -> None:
-    began = time.monotonic()
+def test_status_names_every_service(running_system: RunningSystem) -> None:
     found = status(running_system.home)
-    took = time.monotonic() - began
 
     assert [service.name for service in found.services] == SERVICES
     assert found.ready, found
     assert found.as_json()["ready"] is True
-    assert took < 1.0
 
 
 def test_the_gpu_box_knows_no_database(running_system: RunningSystem) -> None:

@@ -17,6 +17,8 @@ from pipeline.warehouse.database import open_warehouse
 from pipeline.warehouse.migrate import migrate
 from tests.support.postgres import FAST
 
+pytestmark = pytest.mark.xdist_group("default-ports")  # they choose a port as a person's server does, one at a time
+
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:

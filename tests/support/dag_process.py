@@ -22,9 +22,9 @@ def describe() -> dict[str, Any]:
     sys.path.insert(0, str(DAGS))
     found = {}
     for name in FILES:
-        began = time.perf_counter()
+        began = time.process_time()  # of this process alone: a busy machine changes nothing
         dag = getattr(__import__(name), name)
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         found[dag.dag_id] = {
             "parse_s": seconds,
             "tags": sorted(dag.tags),

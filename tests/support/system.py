@@ -82,6 +82,7 @@ def start_system(home: Path, *, report: Callable[[str], None] = print) -> Runnin
         # Other tests' servers begin at the default port, and a race for it would end in a foreign server's answers.
         environment.setenv("SPECWATCH_VLLM_PORT", str(choose_port(None, default=VLLM_PORT, variable="a test's port")))
         environment.setenv("SPECWATCH_LOCKS", str(home / "locks"))  # a fake needs no accelerator: wait for nobody
+        environment.delenv("COVERAGE_PROCESS_CONFIG", raising=False)  # Airflow under coverage starts in minutes
         state = up(
             home,
             repository=REPOSITORY,

@@ -12,7 +12,7 @@ from pipeline.system.readiness import signs_of_life
 from tests.support.compose_stack import Stack, compose_stack
 from tests.support.system import fake_matrix, wait_for
 
-pytestmark = [pytest.mark.system, pytest.mark.timeout(400), pytest.mark.xdist_group("compose")]
+pytestmark = [pytest.mark.system, pytest.mark.timeout(400)]
 
 SERVICES = ("api-server", "scheduler", "dag-processor", "triggerer", "dashboard", "edge-worker")
 PROBES = {"api", "scheduler", "dag_processor", "triggerer", "dashboard", "edge"}

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -71,11 +70,9 @@ def test_it_ends_what_is_marked_and_nothing_else(marker: str, start: Start) -> N
 def test_what_ignores_a_polite_request_is_killed(marker: str, start: Start) -> None:
     stubborn = start(STUBBORN, **{SYSTEM_VARIABLE: marker})
 
-    began = time.monotonic()
     assert end_marked(marker, grace_s=0.5) == []
 
     assert stubborn.wait(timeout=5) == -9
-    assert time.monotonic() - began < 5
 
 
 def test_the_process_that_asks_is_spared(marker: str) -> None:
