@@ -9,6 +9,7 @@ from sqlalchemy import text
 from pipeline.system import postgres
 from pipeline.warehouse.database import open_warehouse
 from pipeline.warehouse.migrate import migrate
+from tests.support.worker_port import worker_port
 
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")  # a test's database need not survive
 _number = itertools.count()
@@ -18,7 +19,7 @@ _number = itertools.count()
 def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of an embedded server of this test process; stopped at the end. Under xdist each worker has its own."""
     data_dir = tmp_path_factory.mktemp("postgres") / "data"
-    yield postgres.start(data_dir, options=FAST)
+    yield postgres.start(data_dir, port=worker_port(), options=FAST)
     postgres.stop(data_dir)
 
 
