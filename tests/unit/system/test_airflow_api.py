@@ -1,43 +1,18 @@
 """The REST client against a server that answers as Airflow does."""
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.errors import EnvironmentFault, UserError
 from pipeline.system.airflow_api import Airflow, ApiError, follow, result, returned, task_log, trigger
 from pipeline.system.credentials import passwords_file
+from tests.support.fake_airflow import FakeAirflow, serving, task
 
 pytestmark = pytest.mark.loopback
 
 RUN = "/api/v2/dags/nightly_matrix/dagRuns/manual__1"
-
-
-class FakeAirflow:
-    """Answers by (method, path): a list of (status, body), the last one again and again."""
-
-    def __init__(self) -> None:
-        self.answers: dict[tuple[str, str], list[tuple[int, Any]]] = {}
-        self.logins = 0
-        self.sent: list[Any] = []
-        self.say("GET", "/api/v2/dags/nightly_matrix", {"is_paused": False})
-        self.say("GET", "/api/v2/dags/nightly_matrix/details", {"params": {"matrix": {}}})
-
-    def say(self, method: str, path: str, *bodies: Any, status: int = 200) -> None:
-        self.answers[method, path] = [(status, body) for body in bodies]
-
-    def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        if path == "/auth/token":
-            self.logins += 1
-            return 201, {"access_token": f"token-{self.logins}"}
-        self.sent.append(body)
-        queue = self.answers.get((method, path), [(404, {"detail": "not found"})])
-        return queue.pop(0) if len(queue) > 1 else queue[0]
 
 
 @pytest.fixture
@@ -47,40 +22,8 @@ def fake() -> FakeAirflow:
 
 @pytest.fixture
 def api(fake: FakeAirflow, tmp_path: Path) -> Iterator[Airflow]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._reply("GET")
-
-        def do_POST(self) -> None:
-            self._reply("POST")
-
-        def _reply(self, method: str) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length)) if length else None
-            status, answer = fake.answer(method, self.path.partition("?")[0], body)
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(json.dumps(answer).encode())
-
-        def log_message(self, *_: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    yield Airflow(f"http://127.0.0.1:{server.server_port}", passwords_file(tmp_path), timeout_s=5)
-    server.shutdown()
-    server.server_close()
-
-
-def task(task_id: str, state: str | None, *, map_index: int = -1, label: str | None = None) -> dict[str, Any]:
-    return {
-        "task_id": task_id,
-        "map_index": map_index,
-        "rendered_map_index": label,
-        "state": state,
-        "try_number": 1,
-        "duration": None,
-    }
+    with serving(fake) as url:
+        yield Airflow(url, passwords_file(tmp_path), timeout_s=5)
 
 
 def test_trigger_returns_the_run_id(api: Airflow, fake: FakeAirflow) -> None:
