@@ -19,13 +19,6 @@ UNMEASURED = (
 SMOKE = str(REPOSITORY / "matrices" / "smoke.yaml")
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SPECWATCH_HOME", str(tmp_path))
-    monkeypatch.delenv("WAREHOUSE_URL", raising=False)
-    return tmp_path
-
-
 def test_plan_shows_blocks_and_changes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", SMOKE]) == 0
     shown = capsys.readouterr().out
