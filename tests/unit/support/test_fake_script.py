@@ -20,6 +20,8 @@ from pipeline.serve.server import Server
 from tests.support.fake_vllm.engine import SITE
 from tests.support.fake_vllm.serving import fake_server
 
+pytestmark = pytest.mark.loopback
+
 NGRAM = {"method": "ngram", "num_speculative_tokens": 4}
 TOKENS = 25
 

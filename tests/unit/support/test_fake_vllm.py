@@ -16,6 +16,8 @@ from pipeline.serve.server import Server
 from tests.support.capture import capture, small
 from tests.support.fake_vllm.serving import fake_server
 
+pytestmark = pytest.mark.loopback
+
 FIXTURES = Path(__file__).resolve().parents[2] / "support" / "fixtures" / "vllm"
 NGRAM = {"method": "ngram", "num_speculative_tokens": 4}
 Shape = tuple[Any, ...]

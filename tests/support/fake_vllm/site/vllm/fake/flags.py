@@ -32,7 +32,7 @@ def parse(arguments: list[str], *, release: Release) -> argparse.Namespace:
     for flag, limits in FLAGS.items():
         if release.within(limits):
             switch = {"action": "store_true"} if flag == "--disable-log-requests" else {"default": None}
-            parser.add_argument(flag, **switch)  # type: ignore[arg-type]
+            parser.add_argument(flag, **switch)
     options = parser.parse_args(arguments)
     if getattr(options, "per_request_spec_decode_metrics", None) and options.speculative_config is None:
         parser.error("--per-request-spec-decode-metrics needs a --speculative-config")

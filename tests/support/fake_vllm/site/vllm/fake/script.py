@@ -90,7 +90,7 @@ def read_script(environment: Mapping[str, str]) -> Script:
             message = f"unknown variable {name}"
             raise ValueError(message)
         values[key] = _value(key, text)
-    return Script(**values)  # type: ignore[arg-type]
+    return Script(**values)
 
 
 def _value(key: str, text: str) -> object:
