@@ -14,7 +14,8 @@ from pipeline.domain.verdict import Speedup
 from pipeline.measure.counters import CounterWindow
 from pipeline.measure.metrics import metrics
 from pipeline.measure.requests import rows
-from tests.support.nights import Counters, Night, NightWindow
+from tests.support.night_server import Counters
+from tests.support.nights import Night, NightWindow
 
 PRIOR = start_variance({})
 

@@ -17,7 +17,8 @@ from pipeline.records.repetition import Window, write_repetition
 from pipeline.steps.ingesting import load_of
 from pipeline.warehouse.load import BlockLoad
 from tests.support.night_analysis import aa_log_ratio
-from tests.support.nights import POSITIONS, Counters, Night, NightWindow
+from tests.support.night_server import Counters
+from tests.support.nights import POSITIONS, Night, NightWindow
 from tests.support.values import BASELINE, ENGINE, NGRAM, TARGET, make_cell
 from tests.support.warehouse import CPU, RESOLVED
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.analyze.verdict import decide
-from tests.support.night_analysis import counter_window, coverage, nights_in_a_row
+from tests.support.night_analysis import counter_window, coverage, measure_night, nights_in_a_row
 from tests.support.nights import Night
 
 NIGHTS = 300
@@ -76,6 +76,17 @@ def test_an_arm_that_slows_down_more_under_load_is_covered_too() -> None:
     assert night.truth(4)["decode_speedup"] == pytest.approx(1.3 * 1.06 / 1.15)
     shares = coverage(night, nights=NIGHTS, history=10, concurrency=4)
     assert min(shares.values()) >= LOWEST, shares
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_without_noise_the_estimates_are_the_truth_of_the_prompts(concurrency: int) -> None:
+    quiet = Night(
+        concurrency=(concurrency,), start_spread=0, repetition_spread=0, prompt_spread=0.3, length_spread=0.3, drift=0.1
+    )
+    for seed in range(5):
+        truth = quiet.truth_of_night(seed, concurrency=concurrency)
+        for metric, (speedup, _) in measure_night(quiet, seed)[concurrency].speedups().items():
+            assert speedup.estimate == pytest.approx(truth[metric], rel=1e-6), metric
 
 
 def test_the_estimates_are_right_on_average() -> None:
