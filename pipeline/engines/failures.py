@@ -98,6 +98,10 @@ _SIGNS: tuple[_Sign, ...] = (
 )
 
 
+_RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception)): \S.*")
+_ECHO = re.compile(r"EngineDeadError|Engine core initialization failed|EngineCore failed to start")
+
+
 def classify(exit_status: int | None, log: str) -> Failure:
     """Return the failure that `log` tells of, else the one that the exit status tells of.
 
@@ -107,6 +111,8 @@ def classify(exit_status: int | None, log: str) -> Failure:
     for sign in _SIGNS:
         for line in lines:
             if sign.pattern.search(line):
+                if sign.failure_class == "engine_died":
+                    return _engine_died(sign, lines, seen=line)
                 message = f"{sign.happened}: {_shown(line)}"
                 return Failure(sign.failure_class, message, sign.next_step, sign.retryable)
     if exit_status == _USAGE_EXIT:
@@ -117,6 +123,19 @@ def classify(exit_status: int | None, log: str) -> Failure:
             retryable=False,
         )
     return _by_status(exit_status, last=_last(lines))
+
+
+def _engine_died(sign: _Sign, lines: list[str], *, seen: str) -> Failure:
+    """Name the exception that killed the engine: the line that says it died is only its echo."""
+    raised = [found for line in lines if (found := _RAISED.match(_shown(line))) and not _ECHO.search(line)]
+    if not raised:
+        return Failure(sign.failure_class, f"{sign.happened}: {_shown(seen)}", sign.next_step, sign.retryable)
+    cause = raised[-1]
+    message = f"{sign.happened}: {cause.group(0)}"
+    if cause.group(1) in ("ModuleNotFoundError", "ImportError"):
+        step = "Install what is missing into the engine's environment, or make it anew: specwatch engines install."
+        return Failure(sign.failure_class, message, step, retryable=False)
+    return Failure(sign.failure_class, message, sign.next_step, sign.retryable)
 
 
 def _by_status(exit_status: int | None, *, last: str) -> Failure:

@@ -84,3 +84,12 @@ def test_the_log_of_a_healthy_server_that_was_killed_is_no_other_failure(path: P
 def test_every_class_is_reached_here_or_in_serve() -> None:
     reached = {name for name, _ in (*BY_LOG, *BY_STATUS)} | {"startup_timeout"}  # serve gives that one
     assert reached == set(get_args(FailureClass))
+
+
+def test_a_dead_engine_is_named_by_what_killed_it() -> None:
+    log = (FIXTURES / "failures" / "h200-0.25.1-no-flashinfer.log").read_text()
+    failure = classify(1, log)
+    assert failure.failure_class == "engine_died"
+    assert failure.message == "vLLM's engine process died: ModuleNotFoundError: No module named 'flashinfer'"
+    assert not failure.retryable
+    assert "Install what is missing" in failure.next_step
