@@ -30,7 +30,7 @@ REGISTRIES = (
 REGISTRY = re.compile("|".join(r"\b" + r"\.".join(labels) + r"\b" for labels in REGISTRIES), re.IGNORECASE)
 
 IMAGE_ACCOUNTS = "airflow"  # accounts of container images, not of people
-OWN_PATH = re.compile(rf"(?:/home/(?!{IMAGE_ACCOUNTS}\b)|/Users/|[A-Z]:\\Users\\|/root/)[\w.-]+")
+OWN_PATH = re.compile(rf"(?<![\w.-])(?:/home/(?!{IMAGE_ACCOUNTS}\b)|/Users/|[A-Z]:\\Users\\|/root/)[\w.-]+")
 
 CODES = r"[A-Z]+[0-9]+(?:\s*,\s*[A-Z]+[0-9]+)*"
 EXCEPTION = re.compile(
