@@ -70,15 +70,17 @@ class _Keeper:
         """Start the server, wait for the first reason to end, leave nothing behind; return the exit status."""
         wake = _wake_on_signals()
         try:
-            self._leader = subprocess.Popen(
+            # Kept to the end: a dropped Popen would collect a server that died at once, and we would wait for it.
+            server = subprocess.Popen(
                 self._job["command"],
                 stdin=subprocess.DEVNULL,
                 process_group=0,
                 preexec_fn=None if self._is_init else _die_with_keeper,  # noqa: PLW1509  # one thread only
-            ).pid
+            )
         except OSError as error:
             sys.stderr.write(f"cannot run {self._job['command'][0]}: {error}\n")
             return _CANNOT_RUN
+        self._leader = server.pid
         control = self._job["control"]
         while self._status is None and not self._expired():
             ready = _readable([control, wake], timeout_s=self._remaining())
