@@ -127,14 +127,6 @@ class MatrixFile(_Entry):
     seed: int = 0
     server: ServerEntry = ServerEntry()
 
-    @field_validator("version")
-    @classmethod
-    def _is_known(cls, value: int) -> int:
-        if value < 1:
-            message = f"{value} is no version of the matrix file; write version: {MATRIX_VERSION}"
-            raise ValueError(message)
-        return value
-
     @field_validator("concurrency", "workloads")
     @classmethod
     def _names_nothing_twice(cls, value: list[Any]) -> list[Any]:

@@ -49,6 +49,11 @@ def test_a_reasoning_delta_is_a_token() -> None:
     assert (stream.chunk_tokens, stream.text) == ((1,), "x")
 
 
+def test_a_comment_that_keeps_the_connection_open_is_nothing() -> None:
+    reads = [(1, ROLE), (2, b": ping\n\n"), (3, chunk("a", tokens=1, finish="stop")), (4, DONE)]
+    assert read_stream(reads, status=200).chunk_ns == (3,)
+
+
 def test_zero_output_tokens_are_no_chunk() -> None:
     stream = read_stream([(1, ROLE), (2, chunk(tokens=0, finish="stop")), (3, DONE)], status=200)
     assert (stream.chunk_tokens, stream.output_tokens, stream.error) == ((), 0, None)
@@ -63,6 +68,12 @@ def test_zero_output_tokens_are_no_chunk() -> None:
         ([(1, b"data: {no json}\n\n")], 200, "broken_stream", "not JSON"),
         ([(1, b'data: {"error":{"message":"engine died"}}\n\n'), (2, DONE)], 200, "http_5xx", "engine died"),
         ([], 200, "broken_stream", "without [DONE]"),
+        (
+            [(1, chunk("a", tokens=1, finish="stop").replace(b"usage", b"other")), (2, DONE)],
+            200,
+            "broken_stream",
+            "usage",
+        ),
     ],
 )
 def test_what_is_not_whole_has_an_error_class(

@@ -78,6 +78,18 @@ def test_every_matrix_of_the_repository_is_good() -> None:
         ("version: 1\n", "", "key 'version' is missing"),
         ("name: tiny", "name: tiny\nname: two", "duplicate key"),
         ("name: tiny", "name: [", "not YAML"),
+        ("name: tiny", "name: 'tiny\x07'", "not YAML"),
+        ("version: 1\n", "version: 0\n", "m.yaml is of version 0, which this release (1) cannot bring up to date"),
+        (
+            "method: none",
+            "method: none\n    num_speculative_tokens: 4",
+            "the baseline (method none) speculates nothing",
+        ),
+        ("    num_speculative_tokens: 4\n", "", "num_speculative_tokens is missing"),
+        ("tokens: 4", "tokens: 4\n    options: {method: ngram}", "options repeats a key that has a field of its own"),
+        ("output_tokens: 48", "output_tokens: 9999", "leaves no room for a prompt in server.max_model_len"),
+        ("repetitions: 2", "repetitions: 2\nserver: {max_num_seqs: 2}", "exceeds server.max_num_seqs 2"),
+        ("platform: cpu\n", "platform: cpu\n  - {version: '0.32.0', platform: cpu}\n", "stands there twice"),
     ],
 )
 def test_a_wrong_matrix_says_where_and_what(old: str, new: str, said: str) -> None:
