@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.errors import EnvironmentFault, UserError
-from pipeline.system.airflow_api import Airflow, ApiError, follow, result, returned, task_log, trigger
+from pipeline.system import airflow_api
+from pipeline.system.airflow_api import Airflow, ApiError, follow, request, result, returned, task_log, trigger
 from pipeline.system.credentials import passwords_file
-from tests.support.fake_airflow import FakeAirflow, serving, task
+from tests.support.fake_airflow import RUN_ID, FakeAirflow, serving, task
 
 pytestmark = pytest.mark.loopback
 
@@ -117,3 +119,66 @@ def test_a_log_has_its_exception_and_no_markers(api: Airflow, fake: FakeAirflow)
     failed = result(api, "nightly_matrix", "manual__1").failed[0]
 
     assert task_log(api, "nightly_matrix", "manual__1", task=failed) == ["Task failed", "GateFailed: 2 cells", "plain"]
+
+
+def test_another_refusal_than_of_parameters_is_no_fault_of_the_user(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("POST", "/api/v2/dags/nightly_matrix/dagRuns", {"detail": ["no room"]}, status=500)
+
+    with pytest.raises(ApiError, match=r"500.*no room"):
+        trigger(api, "nightly_matrix", conf={})
+
+
+def test_a_dag_that_is_not_parsed_yet_is_waited_for(api: Airflow, fake: FakeAirflow) -> None:
+    path = ("GET", "/api/v2/dags/nightly_matrix")
+    fake.answers[path] = [(404, {"detail": "not found"}), *fake.answers[path]]
+    fake.say("POST", "/api/v2/dags/nightly_matrix/dagRuns", {"dag_run_id": "manual__1"})
+
+    assert trigger(api, "nightly_matrix", conf={}) == "manual__1"
+
+
+def test_an_airflow_that_is_broken_is_not_waited_for(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("GET", "/api/v2/dags/nightly_matrix", {"detail": "broken"}, status=500)
+    with pytest.raises(ApiError, match="broken"):
+        trigger(api, "nightly_matrix", conf={})
+
+    fake.say("GET", f"{RUN}/taskInstances/plan/xcomEntries/return_value", {"detail": "broken"}, status=500)
+    with pytest.raises(ApiError, match="broken"):
+        returned(api, "nightly_matrix", "manual__1", task_id="plan")
+
+
+def test_a_short_absence_is_waited_for_while_following(
+    api: Airflow, fake: FakeAirflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.runs(("success", [task("plan", "success")]))
+    failures = iter([EnvironmentFault("away")] * 2)
+
+    def flaky(*arguments: Any, **more: Any) -> Any:
+        if failure := next(failures, None):
+            raise failure
+        return request(*arguments, **more)
+
+    monkeypatch.setattr(airflow_api, "request", flaky)
+    assert [t.state for t in follow(api, "nightly_matrix", RUN_ID, poll_s=0)] == ["success"]
+
+
+def test_a_long_absence_ends_the_following(tmp_path: Path) -> None:
+    nobody = Airflow("http://127.0.0.1:9", passwords_file(tmp_path), timeout_s=1)
+
+    with pytest.raises(EnvironmentFault, match="specwatch up"):
+        list(follow(nobody, "nightly_matrix", RUN_ID, poll_s=0, patience_s=0))
+
+
+def test_a_run_of_many_tasks_is_read_page_by_page(api: Airflow, fake: FakeAirflow) -> None:
+    fake.say("GET", RUN, {"state": "running"})
+    first, second = [task("a", "success")], [task("b", "running")]
+    fake.say("GET", f"{RUN}/taskInstances", *({"task_instances": p, "total_entries": 2} for p in (first, second)))
+
+    assert [t.name for t in result(api, "nightly_matrix", RUN_ID).tasks] == ["a", "b"]
+
+
+def test_a_log_line_of_an_older_worker_is_plain_text(api: Airflow, fake: FakeAirflow) -> None:
+    fake.runs(("success", [task("plan", "success")]))
+    fake.logs("plan", ["plain text", {"event": "::group::Log"}, {"event": "an event"}])
+    (plan,) = result(api, "nightly_matrix", RUN_ID).tasks
+
+    assert task_log(api, "nightly_matrix", RUN_ID, task=plan) == ["plain text", "an event"]

@@ -3,11 +3,13 @@
 import os
 import socket
 from collections.abc import Iterator
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from pipeline.errors import EnvironmentFault
-from pipeline.system.ports import LOOPBACK, TRIES, choose_port
+from pipeline.system.ports import LOOPBACK, TRIES, choose_port, holder
 
 pytestmark = pytest.mark.loopback
 
@@ -57,3 +59,46 @@ def test_a_free_port_that_was_asked_for_is_given(taken: int) -> None:
     free = choose_port(None, default=taken, variable="X")
 
     assert choose_port(free, default=taken, variable="X") == free
+
+
+def test_no_free_port_at_all_names_the_variable() -> None:
+    none_left = frozenset(range(BASE, BASE + TRIES))
+    with pytest.raises(EnvironmentFault, match=f"no free port from {BASE} to {BASE + TRIES - 1}. Set SPECWATCH_X_PORT"):
+        choose_port(None, default=BASE, variable="SPECWATCH_X_PORT", taken=none_left)
+
+
+def test_a_holder_that_this_user_may_not_see_is_another_process(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(**_: str) -> None:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil, "net_connections", denied)
+    assert holder(taken) == "another process"
+
+
+@pytest.mark.parametrize(
+    ("pid", "said"),
+    [(None, "a process of another user"), (-1, "process -1"), (os.getpid(), f"process {os.getpid()} (")],
+)
+def test_a_holder_is_described_as_far_as_it_is_known(
+    taken: int, monkeypatch: pytest.MonkeyPatch, pid: int | None, said: str
+) -> None:
+    address = SimpleNamespace(port=taken)
+    found = [
+        SimpleNamespace(status="ESTABLISHED", laddr=address, pid=1),
+        SimpleNamespace(status=psutil.CONN_LISTEN, laddr=address, pid=pid),
+    ]
+    monkeypatch.setattr(psutil, "net_connections", lambda **_: found)
+    if pid == -1:
+        monkeypatch.setattr(psutil, "Process", _gone)
+    assert holder(taken).startswith(said)
+
+
+def test_a_long_command_line_is_cut(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [SimpleNamespace(status=psutil.CONN_LISTEN, laddr=SimpleNamespace(port=taken), pid=7)]
+    monkeypatch.setattr(psutil, "net_connections", lambda **_: found)
+    monkeypatch.setattr(psutil, "Process", lambda _: SimpleNamespace(cmdline=lambda: ["x" * 200]))
+    assert holder(taken) == f"process 7 ({'x' * 77}...)"
+
+
+def _gone(pid: int) -> None:
+    raise psutil.NoSuchProcess(pid)
