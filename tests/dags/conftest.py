@@ -12,9 +12,18 @@ import pytest
 
 from pipeline.settings import REPOSITORY
 
+HERE = Path(__file__).parent
 TIMEOUT_S = 300
 WITHHELD = ("AIRFLOW", "WAREHOUSE", "COVERAGE")  # Airflow under coverage takes twice as long, and ends without saving
 Airflow = Callable[..., dict[str, Any]]
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep these tests in one worker: an Airflow database and an import of Airflow serve them all."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("dags"))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,16 @@ from pipeline import steps
 from tests.support.fake_matrix import make_fake_matrix
 from tests.support.worker_port import worker_port
 
+SHARED = {"measured", "analyzed"}
 UNSET = ("SPECWATCH_START_TIMEOUT_S", "WAREHOUSE_URL", "WAREHOUSE_URL_FILE", "SPECWATCH_REQUEST_TIMEOUT_S")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that share what took seconds to measure in one worker."""
+    for item in items:
+        for shared in SHARED & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group(shared))
 
 
 def quiet(_text: str) -> None:
