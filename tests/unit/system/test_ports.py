@@ -78,6 +78,7 @@ def test_a_holder_that_this_user_may_not_see_is_another_process(taken: int, monk
 @pytest.mark.parametrize(
     ("pid", "said"),
     [(None, "a process of another user"), (-1, "process -1"), (os.getpid(), f"process {os.getpid()} (")],
+    ids=["not seen", "gone", "ours"],  # a pid in a test's name would differ between workers
 )
 def test_a_holder_is_described_as_far_as_it_is_known(
     taken: int, monkeypatch: pytest.MonkeyPatch, pid: int | None, said: str
