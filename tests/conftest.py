@@ -22,3 +22,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.get_closest_marker(name) for name in ALONE):
             item.add_marker(pytest.mark.xdist_group("whole-system"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse to run when groups are not kept together: two whole systems at once are slow, not red."""
+    if session.config.getoption("loadgroup", default=False):
+        apart = [
+            item.nodeid for item in session.items if item.get_closest_marker("xdist_group") and "@" not in item.nodeid
+        ]
+        if apart:
+            message = f"pytest-xdist does not keep groups together with this pytest: {apart[0]} has none"
+            raise pytest.UsageError(message)
