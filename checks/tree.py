@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # In pieces, so that this file does not name one either. A fresh machine installs from its own default index.
 REGISTRIES = (
     ("pypi", "org"),
-    ("".join(("python", "hosted")), "org"),
+    ("python(?:)hosted", "org"),
     ("anaconda", "org"),
     ("npmjs", "(?:org|com)"),
     ("yarnpkg", "com"),
