@@ -7,7 +7,7 @@ import pytest
 from checks.tree import REGISTRIES, findings, unexplained
 
 CHECKOUT = Path("/srv/checkouts/specwatch")
-INDEX = "files." + ".".join(REGISTRIES[1])
+INDEX = "files." + ".".join(REGISTRIES[0])
 
 
 def found(name: str, text: str) -> list[tuple[int, str]]:
