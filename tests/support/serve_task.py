@@ -6,6 +6,7 @@ Prints one JSON line an event: {"event": "waiting" | "ready" | "interrupted" | "
 
 import asyncio
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -28,7 +29,7 @@ def main(job: dict[str, Any]) -> int:
     paths = {name: Path(job.pop(name)) for name in ("log_path", "lock_path")}
     try:
         with serve(argv, **paths, **job, classify=classify, report=lambda text: say("waiting", text=text)) as server:
-            say("ready", server=server.pid, keeper=server.process.pid)
+            say("ready", task=os.getpid(), server=server.pid, keeper=server.process.pid)
             _hold(hold)
     except ServerInterrupted as error:
         say("interrupted", message=str(error))

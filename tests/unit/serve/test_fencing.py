@@ -171,6 +171,7 @@ def test_a_task_may_choose_to_outlive_its_parent(arm: Arm) -> None:
     top.wait()
     time.sleep(0.6)  # three looks of the watch that must not be there
     assert not gone(ready["server"])
+    os.kill(ready["task"], signal.SIGKILL)  # nobody else would: its parent is gone
 
 
 def test_the_lock_file_names_its_holder(arm: Arm) -> None:
