@@ -134,7 +134,6 @@ def _speedup(
     values: tuple[float, float],
     unit: str,
 ) -> tuple[Speedup, Interval]:
-
     baselines = {start for bracket in pairs.brackets for start, _ in bracket.baselines}
     return (
         Speedup(

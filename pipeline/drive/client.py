@@ -5,7 +5,7 @@ import contextlib
 import resource
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import aiohttp
@@ -90,18 +90,7 @@ def warm_up(url: str, load: Load, *, served_model: str) -> int:
     A concurrency above the number of prompts repeats them.
     """
     wave = [load.prompts[i % len(load.prompts)] for i in range(load.concurrency)]
-    driven = drive(
-        url,
-        Load(
-            prompts=wave,
-            concurrency=load.concurrency,
-            output_tokens=load.output_tokens,
-            temperature=load.temperature,
-            seed=load.seed,
-            request_timeout_s=load.request_timeout_s,
-        ),
-        served_model=served_model,
-    )
+    driven = drive(url, replace(load, prompts=wave), served_model=served_model)
     return sum(1 for record in driven.requests if record.failed)
 
 

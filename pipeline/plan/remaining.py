@@ -59,13 +59,10 @@ def remaining(
     left = [(start, _missing(start, block.repetitions, done=done, failed=failed)) for start in block.starts]
     unfinished = [(start, cells) for start, cells in left if cells]
     reopened = bool(unfinished) and gap is not None and (gap > REOPEN_AFTER_S or not same_hardware)
-    if reopened and unfinished[0][0].position != "opening":
+    if reopened:
         opening = block.starts[0]
         again = _missing(opening, block.repetitions, done=set(), failed=failed)
-        unfinished.insert(0, (opening, again))
-    elif reopened:
-        opening = block.starts[0]
-        unfinished[0] = (opening, _missing(opening, block.repetitions, done=set(), failed=failed))
+        unfinished = [(opening, again), *(item for item in unfinished if item[0].index != opening.index)]
     todo = tuple(
         Todo(start=start, attempt=attempts.get(start.index, 0) + 1, repetitions=cells) for start, cells in unfinished
     )

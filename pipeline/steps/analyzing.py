@@ -58,8 +58,9 @@ def _group(
     rows: Rows, samples: Sequence[Sample], *, pairs: Rows, group: Group, margin: float, sweep_id: str
 ) -> tuple[list[Speedup], list[Verdict]]:
     windows = [_window(row) for row in rows]
-    starts = start_variance(_aa_by_block(pairs, group))
-    tonight = _aa_by_cell(pairs, group, sweep_id)
+    alike = [row for row in pairs if (row["hardware_id"], row["engine_id"], row["target"]) == group]
+    starts = start_variance(_aa_by_block(alike))
+    tonight = _aa_by_cell(alike, sweep_id)
     speedups: list[Speedup] = []
     verdicts: list[Verdict] = []
     baselines = {row["cell_id"]: row["baseline_cell_id"] for row in rows if not row["is_baseline"]}
@@ -91,18 +92,17 @@ def _why(
     return reasons(speedup, windows, samples, baseline_cell_id=baseline_cell_id, facts=facts, starts=starts)
 
 
-def _aa_by_block(pairs: Rows, group: Group) -> dict[str, list[float]]:
+def _aa_by_block(pairs: Rows) -> dict[str, list[float]]:
     blocks: dict[str, list[float]] = defaultdict(list)
     for row in pairs:
-        if (row["hardware_id"], row["engine_id"], row["target"]) == group:
-            blocks[f"{row['sweep_id']}/{row['block_id']}"].append(float(row["aa_log_ratio"]))
+        blocks[f"{row['sweep_id']}/{row['block_id']}"].append(float(row["aa_log_ratio"]))
     return blocks
 
 
-def _aa_by_cell(pairs: Rows, group: Group, sweep_id: str) -> dict[str, float]:
+def _aa_by_cell(pairs: Rows, sweep_id: str) -> dict[str, float]:
     cells: dict[str, list[float]] = defaultdict(list)
     for row in pairs:
-        if row["sweep_id"] == sweep_id and (row["hardware_id"], row["engine_id"], row["target"]) == group:
+        if row["sweep_id"] == sweep_id:
             cells[row["cell_id"]].append(float(row["aa_log_ratio"]))
     return {cell_id: fmean(ratios) for cell_id, ratios in cells.items()}
 
