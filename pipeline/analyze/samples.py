@@ -31,7 +31,6 @@ class Window:
 
     cell_id: str
     start: StartKey
-    is_baseline: bool
     at_s: float  # Unix time of its start
     requests: int
     concurrency: int  # most requests in flight

@@ -16,7 +16,6 @@ from pipeline.domain.request import RequestRecord
 from pipeline.domain.workload import Prompt
 from pipeline.drive.stream import read_stream
 
-Progress = Callable[[int], None]
 CONNECT_TIMEOUT_S = 10.0
 
 
@@ -60,7 +59,7 @@ class _Raw:
     error_detail: str | None = None
 
 
-def drive(url: str, load: Load, *, served_model: str, progress: Progress | None = None) -> Driven:
+def drive(url: str, load: Load, *, served_model: str) -> Driven:
     """Send the prompts of `load` to the chat endpoint at `url`, `concurrency` at a time, and wait for all of them.
 
     Every request streams with `continuous_usage_stats`. A request that fails is a record with an error class; nothing
@@ -71,7 +70,7 @@ def drive(url: str, load: Load, *, served_model: str, progress: Progress | None 
     cpu_before = _cpu_s()
     origin_ns = time.perf_counter_ns()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        raws = runner.run(_closed_loop(url, load, bodies, progress))
+        raws = runner.run(_closed_loop(url, load, bodies))
     ended_ns = max((raw.end_ns for raw in raws), default=origin_ns)
     cpu_s = _cpu_s() - cpu_before
     return Driven(
@@ -108,7 +107,7 @@ def _body(load: Load, prompt: Prompt, *, index: int, served_model: str) -> bytes
     )
 
 
-async def _closed_loop(url: str, load: Load, bodies: Sequence[bytes], progress: Progress | None) -> list[_Raw]:
+async def _closed_loop(url: str, load: Load, bodies: Sequence[bytes]) -> list[_Raw]:
     scheduled = time.perf_counter_ns()
     raws = [
         _Raw(index=i, prompt=prompt, seed=load.seed + i, scheduled_ns=scheduled)
@@ -117,16 +116,11 @@ async def _closed_loop(url: str, load: Load, bodies: Sequence[bytes], progress: 
     waiting = iter(zip(raws, bodies, strict=True))
     timeout = aiohttp.ClientTimeout(total=load.request_timeout_s, sock_connect=CONNECT_TIMEOUT_S)
     connector = aiohttp.TCPConnector(limit=load.concurrency, force_close=True)
-    ended = 0
 
     async def user(session: aiohttp.ClientSession) -> None:
-        nonlocal ended
         for raw, body in waiting:  # shared by all users: the order of sending is the order of the prompts
             raw.scheduled_ns = time.perf_counter_ns()
             await _send(session, url, raw, body)
-            ended += 1
-            if progress:
-                progress(ended)
 
     async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
         await asyncio.gather(*(user(session) for _ in range(load.concurrency)))

@@ -127,7 +127,6 @@ def _window(row: Mapping[str, Any]) -> Window:
     return Window(
         cell_id=row["cell_id"],
         start=_start(row),
-        is_baseline=row["is_baseline"],
         at_s=float(row["started_at"]),
         concurrency=row["concurrency"],
         ttft_sum_share=row["prefill_share"],

@@ -90,7 +90,6 @@ def _take(measured: Measured, window: NightWindow) -> None:
         Window(
             cell_id=cell_id,
             start=start,
-            is_baseline=window.is_baseline,
             at_s=window.at_s,
             concurrency=window.concurrency,
             requests=int(values["requests"] or 0),

@@ -16,7 +16,7 @@ SPEEDUP = build.speedup(ARM)
 
 
 def window(cell_id: str, **measured: Any) -> Window:
-    return Window(cell_id, START, is_baseline=cell_id == BASE, at_s=0.0, requests=2, concurrency=1, **measured)
+    return Window(cell_id, START, at_s=0.0, requests=2, concurrency=1, **measured)
 
 
 def answer(cell_id: str, tokens: int | None) -> Sample:

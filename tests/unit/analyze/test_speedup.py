@@ -28,7 +28,6 @@ def window(cell: str, index: int, at_s: float, *, attempt: int = 1) -> Window:
     return Window(
         cell,
         StartKey("block", index, attempt),
-        is_baseline=cell == BASE,
         at_s=at_s,
         requests=4,
         concurrency=2,
