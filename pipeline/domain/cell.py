@@ -1,12 +1,18 @@
 """A cell: one point of the matrix."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.domain.engine import Engine
 from pipeline.domain.identity import short_hash
 from pipeline.domain.method import BASELINE, Method
 from pipeline.domain.model import Model
+
+Arrival = Literal["closed", "poisson", "fixed"]  # closed: a loop; poisson and fixed: an open loop at a rate
+
+# Factors that came later enter the hash only where they differ from what was measured before they existed: a cell that
+# was measured in 2026 keeps its id.
+_LATER: dict[str, Any] = {"arrival": "closed", "request_rate": None, "prompt_tokens": None, "guided": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,7 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Engine x target x method x workload x output length x temperature x concurrency.
+    """Engine x target x method x workload x prompt and output length x temperature x load.
 
     Hardware is found, not planned, so it belongs to the measurement.
     """
@@ -43,8 +49,12 @@ class Cell:
     prompts: int  # how many of the set, in order
     output_tokens: int  # max_tokens of every request
     temperature: float
-    concurrency: int  # requests in flight, closed loop
+    concurrency: int | None  # closed loop: requests in flight; None in an open loop
     seed: int
+    arrival: Arrival = "closed"
+    request_rate: float | None = None  # open loop: requests sent per second; None in a closed loop
+    prompt_tokens: int | None = None  # nominal input length of a workload that comes in lengths; None: as it is
+    guided: bool = False  # whether prompts that carry a JSON schema are decoded under it
 
     def factors(self) -> dict[str, Any]:
         """Return everything that affects the measurement, as a JSON object."""
@@ -53,13 +63,13 @@ class Cell:
             "target": self.target.as_json(),
             "method": self.method.configuration(),
             "server": self.server.as_json(),
-            "workload": f"{self.workload}@{self.workload_hash}",
+            "workload": self.workload_id,
             "prompts": self.prompts,
             "output_tokens": self.output_tokens,
             "temperature": self.temperature,
             "concurrency": self.concurrency,
             "seed": self.seed,
-        }
+        } | {name: getattr(self, name) for name, usual in _LATER.items() if getattr(self, name) != usual}
 
     @property
     def cell_id(self) -> str:
@@ -77,9 +87,19 @@ class Cell:
         return replace(self, method=Method(name=BASELINE, method=BASELINE)).cell_id
 
     @property
+    def workload_id(self) -> str:
+        """The natural key of its prompt set."""
+        return f"{self.workload}@{self.workload_hash}"
+
+    @property
+    def load(self) -> str:
+        """What a person reads of the load: `c=4` in a closed loop, `poisson 2/s` in an open one."""
+        return f"c={self.concurrency}" if self.arrival == "closed" else f"{self.arrival} {self.request_rate:g}/s"
+
+    @property
     def label(self) -> str:
         """What a person reads in logs and tables."""
-        return f"{self.engine.version} {self.target.name} {self.method.name} {self.workload} c={self.concurrency}"
+        return f"{self.engine.version} {self.target.name} {self.method.name} {self.workload} {self.load}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the factors with ids and names, as written to the run directory."""

@@ -1,6 +1,10 @@
 """One request as the load client saw it. Times are integers of ns on one monotonic clock per process."""
 
 from dataclasses import dataclass
+from typing import Literal
+
+Phase = Literal["ramp_up", "steady", "tail"]  # of a window: before the load is whole, while it is, after
+Clock = Literal["kernel", "user"]  # who stamped the chunks: the network stack on arrival, or the client on reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +57,13 @@ class RequestRow:
     error_detail: str | None
     text_hash: str | None
     sent_offset_ms: float  # from the start of the window
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFacts:
+    """How the load client did its work in one window."""
+
+    cpu_s: float  # CPU time of all its processes in the window
+    processes: int = 1  # the prompts were sharded over
+    clock: Clock = "user"
+    busiest_core_share: float | None = None  # CPU time / wall time of its busiest process, 0-1; None: not recorded

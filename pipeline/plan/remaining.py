@@ -94,6 +94,7 @@ def seconds(todo: Sequence[Todo], *, tokens_per_s: float, start_s: float) -> flo
     for item in todo:
         total += start_s
         for cell, _ in item.repetitions:
-            tokens = (cell.prompts + cell.concurrency) * cell.output_tokens
-            total += tokens / (tokens_per_s * cell.concurrency**0.5)
+            users = cell.concurrency or 1
+            tokens = (cell.prompts + users) * cell.output_tokens
+            total += tokens / (tokens_per_s * users**0.5)
     return total

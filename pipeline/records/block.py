@@ -84,8 +84,8 @@ def read_block(directory: Path) -> Block:
 
 
 def read_workloads(directory: Path) -> dict[str, Workload]:
-    """Return the prompt sets that the block was planned with, by name."""
-    return {workload.name: workload for workload in files.read(directory / WORKLOADS_FILE, tuple[Workload, ...])}
+    """Return the prompt sets that the block was planned with, by `workload_id`: one set can come in two lengths."""
+    return {workload.workload_id: workload for workload in files.read(directory / WORKLOADS_FILE, tuple[Workload, ...])}
 
 
 def read_hosts(directory: Path) -> tuple[Host, ...]:

@@ -99,8 +99,8 @@ def run_start(bench: "Bench", todo: Todo) -> None:
 
 def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetition: int, number: int) -> None:
     load = Load(
-        prompts=bench.workloads[cell.workload].prompts[: cell.prompts],
-        concurrency=cell.concurrency,
+        prompts=bench.workloads[cell.workload_id].prompts[: cell.prompts],
+        concurrency=cell.concurrency or 1,
         output_tokens=cell.output_tokens,
         temperature=cell.temperature,
         seed=cell.seed,

@@ -131,7 +131,7 @@ def test_a_sweep_comes_back_as_it_was_planned(tmp_path: Path) -> None:
     (path,) = write_sweep(tmp_path, plan, [block], workloads=[STRUCTURED])
     assert read_block(path) == block
     assert read_sweep(tmp_path) == plan
-    assert read_workloads(path) == {"structured": STRUCTURED}
+    assert read_workloads(path) == {STRUCTURED.workload_id: STRUCTURED}
     assert write_sweep(tmp_path, plan, [block], workloads=[STRUCTURED]) == [path]
 
 
