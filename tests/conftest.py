@@ -3,9 +3,16 @@
 import pytest
 
 from tests.support.branches import BranchBar
-from tests.support.postgres import database_url, postgres_server, template_url, warehouse_url
+from tests.support.postgres import (
+    database_url,
+    postgres_server,
+    rolled_back,
+    shared_url,
+    template_url,
+    warehouse_url,
+)
 
-__all__ = ["database_url", "postgres_server", "template_url", "warehouse_url"]
+__all__ = ["database_url", "postgres_server", "rolled_back", "shared_url", "template_url", "warehouse_url"]
 
 ALONE = ("system", "real_vllm")
 

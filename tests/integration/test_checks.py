@@ -1,11 +1,8 @@
 """sql/checks: no row on good data, a row for each fault."""
 
-from collections.abc import Iterator
-
 import pytest
 from sqlalchemy import Engine, text
 
-from pipeline.warehouse.database import open_warehouse
 from pipeline.warehouse.derived import write_derived
 from pipeline.warehouse.load import stage
 from pipeline.warehouse.migrate import SQL
@@ -29,12 +26,11 @@ FAULTS = {
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
-    engine = open_warehouse(database_url)
+def engine(rolled_back: Engine) -> Engine:
+    engine = rolled_back
     publish(engine, stage(engine, build.block_load()))
     write_derived(engine, "s1", speedups=[build.speedup(ARM)], verdicts=[build.verdict(ARM)])
-    yield engine
-    engine.dispose()
+    return engine
 
 
 def failing(engine: Engine) -> set[str]:

@@ -1,6 +1,5 @@
 """What the views answer, with arithmetic small enough to see."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from math import log
 
@@ -9,7 +8,6 @@ from sqlalchemy import Engine
 
 from pipeline.domain.engine import Engine as VllmRelease
 from pipeline.warehouse import queries
-from pipeline.warehouse.database import open_warehouse
 from pipeline.warehouse.derived import write_derived
 from pipeline.warehouse.load import stage
 from pipeline.warehouse.publish import publish
@@ -20,10 +18,8 @@ OLD = VllmRelease(version="0.9.2", platform="cpu")
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
-    engine = open_warehouse(database_url)
-    yield engine
-    engine.dispose()
+def engine(rolled_back: Engine) -> Engine:
+    return rolled_back
 
 
 def load(engine: Engine, *, sweep_id: str = "s1", day: int = 1, release: VllmRelease = build.ENGINE, **how) -> None:
