@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from dashboard import figures
+from dashboard import figures, labels
 
 NO_VERDICT = ("failed", "skipped", "quarantined")
 
@@ -36,7 +36,8 @@ def _best(decided: pd.DataFrame) -> str:
     pool = worth if not worth.empty else decided
     row = pool.loc[pool["estimate"].idxmax()]
     word = "best" if not worth.empty else "highest"
-    where = f"{row['method_name']} on {row['workload']} at concurrency {row['concurrency']:.0f}"
+    load = f"concurrency {row['concurrency']:.0f}" if row["arrival"] == "closed" else labels.load(row)
+    where = f"{row['method_name']} on {row['workload']} at {load}"
     return f"{word}: {where}, {figures.speedup(row['estimate'], row['lower'], row['upper'])}"
 
 

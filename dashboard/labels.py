@@ -1,6 +1,6 @@
 """What a cell is called: only the factors that tell it from the others on the page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,16 +8,18 @@ import pandas as pd
 # Factors that are usually alike for all cells of a page; one that is not is named.
 _EXTRAS: tuple[tuple[str, str], ...] = (
     ("engine_version", "vLLM {}"),
+    ("prompt_tokens", "{:.0f} in"),
     ("temperature", "T={:g}"),
     ("output_tokens", "{:.0f} tokens"),
     ("prompts", "{:.0f} prompts"),
+    ("guided", "guided={}"),
 )
 
 
 def cell_labels(rows: pd.DataFrame, *, with_method: bool = True, with_workload: bool = False) -> pd.Series:
     """Return one label a row, such as `ngram-k4 · c=1`; the same label means the same cell.
 
-    A factor beyond method, workload and concurrency appears only where it differs within `rows`. Where that is not
+    A factor beyond method, workload and load appears only where it differs within `rows`. Where that is not
     enough (a prompt set or draft changed under its old name), the cell's id is added. Without the method a label
     names what the arms of one panel share, and the id is left out.
     """
@@ -33,6 +35,13 @@ def cell_labels(rows: pd.DataFrame, *, with_method: bool = True, with_workload: 
     return labels.where(~ambiguous, labels + " · " + rows["cell_id"].astype(str))
 
 
+def load(row: Mapping[str, Any]) -> str:
+    """Return `c=4` for a closed loop, `poisson 2/s` for an open one."""
+    if row["arrival"] == "closed":
+        return f"c={row['concurrency']:.0f}"
+    return f"{row['arrival']} {row['request_rate']:g}/s"
+
+
 def with_arms(rows: pd.DataFrame) -> pd.DataFrame:
     """Add `arm`: the method's name, with the series' id where one panel has two series of that name."""
     key = [rows["panel"], rows["method_name"]]
@@ -44,6 +53,6 @@ def _label(row: dict[str, Any], extras: Sequence[tuple[str, str]], *, with_metho
     parts = [str(row["workload"])] if with_workload else []
     if with_method:
         parts.append(str(row["method_name"]))
-    parts.append(f"c={row['concurrency']:.0f}")
+    parts.append(load(row))
     parts.extend(text.format(row[name]) for name, text in extras if not pd.isna(row[name]))
     return " · ".join(parts)

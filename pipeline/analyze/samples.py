@@ -33,7 +33,7 @@ class Window:
     start: StartKey
     at_s: float  # Unix time of its start
     requests: int
-    concurrency: int  # most requests in flight
+    concurrency: int | None  # most requests in flight; None in an open loop
     ttft_sum_share: float | None = None  # prefill_share
     server_output_tokens: int | None = None
     engine_steps: int | None = None

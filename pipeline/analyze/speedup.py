@@ -55,9 +55,13 @@ def cell_speedups(
     return [result for result in results if result is not None]
 
 
-def _in_flight(windows: Sequence[Window], cell_id: str) -> int:
-    """Requests in flight in the cell's windows: its concurrency, or all prompts when there are fewer."""
-    return max(min(w.concurrency, w.requests) for w in windows if w.cell_id == cell_id)
+def _in_flight(windows: Sequence[Window], cell_id: str) -> int | None:
+    """Requests in flight in the cell's windows: its concurrency, or all prompts when there are fewer.
+
+    None in an open loop: there the rate of arrival sets the tokens/s of both arms, until one cannot keep up.
+    """
+    closed = [min(w.concurrency, w.requests) for w in windows if w.cell_id == cell_id and w.concurrency is not None]
+    return max(closed, default=None)
 
 
 def _from_pairs(
@@ -85,7 +89,7 @@ def _throughput(
     pairs: Pairs,
     samples: Sequence[Sample],
     *,
-    concurrency: int,
+    concurrency: int | None,
     sweep_id: str,
     cell_id: str,
     baseline_cell_id: str,
@@ -94,7 +98,7 @@ def _throughput(
 ) -> tuple[Speedup, Interval] | None:
     """Ratio of output tokens/s of a full loop, over the prompts that the latency speedup pairs."""
     prompts = len(pairs.prompts)
-    if prompts < FEWEST_PROMPTS:
+    if prompts < FEWEST_PROMPTS or concurrency is None:
         return None
     found = rates(
         samples,

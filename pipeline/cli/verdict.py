@@ -14,7 +14,7 @@ COLUMNS = (
     "verdict",
     "method",
     "workload",
-    "c",
+    "load",
     "latency",
     "decode",
     "throughput",
@@ -77,7 +77,7 @@ def _cells(row: dict[str, Any]) -> tuple[object, ...]:
         f"{word} (harmful)" if row["harmful"] else word,
         row["method_name"],
         row["workload"],
-        row["concurrency"],
+        _load(row),
         ratio(row["estimate"], row["lower"], row["upper"]),
         ratio(row["decode_speedup"], row["decode_lower"], row["decode_upper"]),
         ratio(row["throughput_speedup"], row["throughput_lower"], row["throughput_upper"]),
@@ -85,6 +85,12 @@ def _cells(row: dict[str, Any]) -> tuple[object, ...]:
         None if length is None else f"{length:.2f}",
         row["pairs"] and f"{row['pairs']}x{row['repetitions']}",
         share(row["probability_of_loss"]),
+    )
+
+
+def _load(row: dict[str, Any]) -> str:
+    return (
+        f"c={row['concurrency']:.0f}" if row["arrival"] == "closed" else f"{row['arrival']} {row['request_rate']:g}/s"
     )
 
 
@@ -96,7 +102,7 @@ def _below(row: dict[str, Any], *, why: bool) -> None:
     if row["reason"]:
         reasons.insert(0, f"{row['status']}: {row['reason']}")
     if reasons:
-        say(f"{row['method_name']} · {row['workload']} · concurrency {row['concurrency']}")
+        say(f"{row['method_name']} · {row['workload']} · {_load(row)}")
     for reason in reasons:
         say(f"  {reason}")
 

@@ -24,7 +24,7 @@ def latest_verdicts(engine: Engine, *, hardware_id: str | None = None) -> "pd.Da
         "select v.* from warehouse.latest_verdicts as v "
         "where cast(:hardware_id as text) is null or v.hardware_id = :hardware_id "
         "order by v.hardware_kind desc, v.hardware_label, v.target, v.version_sort desc, v.method_name, "
-        "v.workload, v.concurrency",
+        "v.workload, v.prompt_tokens, v.concurrency, v.request_rate",
         {"hardware_id": hardware_id},
     )
 
@@ -34,7 +34,8 @@ def sweep_verdicts(engine: Engine, sweep_id: str) -> "pd.DataFrame":
     return _frame(
         engine,
         "select v.* from warehouse.verdicts as v where v.sweep_id = :sweep_id "
-        "order by v.hardware_label, v.target, v.version_sort desc, v.method_name, v.workload, v.concurrency",
+        "order by v.hardware_label, v.target, v.version_sort desc, v.method_name, v.workload, v.prompt_tokens, "
+        "v.concurrency, v.request_rate",
         {"sweep_id": sweep_id},
     )
 
@@ -88,7 +89,7 @@ def cell_status(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
     return _records(
         engine,
         "select c.* from warehouse.cell_status as c where c.sweep_id = :sweep_id "
-        "order by c.engine_version, c.method_name, c.workload, c.concurrency",
+        "order by c.engine_version, c.method_name, c.workload, c.prompt_tokens, c.concurrency, c.request_rate",
         {"sweep_id": sweep_id},
     )
 
@@ -136,7 +137,8 @@ def cell_measurements(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
         f"select {_MEASUREMENT}, extract(epoch from m.started_at)::double precision as started_at, "
         "c.series_id, c.baseline_cell_id, c.cell_id = c.baseline_cell_id as is_baseline, c.engine_id, c.target_name, "
         "c.weights, c.method_name, c.workload_id, c.prompts, c.output_tokens as max_output_tokens, c.temperature, "
-        "c.concurrency, d.method, d.num_speculative_tokens, d.draft, d.acceptance, "
+        "c.concurrency, c.arrival, c.request_rate, c.prompt_tokens as nominal_prompt_tokens, c.guided, "
+        "d.method, d.num_speculative_tokens, d.draft, d.acceptance, "
         "s.ready_s, s.model_runner, s.async_scheduling, s.attention_backend, s.cudagraph_mode, s.enforce_eager, "
         "s.kv_cache_tokens, s.kv_cache_bytes, s.max_concurrency, s.model_memory_bytes "
         "from warehouse.measurement as m "

@@ -96,6 +96,12 @@ def workload_row(workload: Workload) -> Row:
         "content_hash": workload.content_hash,
         "description": workload.description,
         "prompts": len(workload.prompts),
+        "temperature": workload.temperature,
+        "output_tokens": workload.output_tokens,
+        "output_rule": workload.output_rule,
+        "prompt_tokens": workload.prompt_tokens,
+        "source": workload.source,
+        "revision": workload.revision,
     }
 
 
@@ -110,13 +116,17 @@ def cell_row(cell: Cell) -> Row:
         "weights": cell.target.weights,
         "method_id": cell.method.method_id,
         "method_name": cell.method.name,
-        "workload_id": f"{cell.workload}@{cell.workload_hash}",
+        "workload_id": cell.workload_id,
         "prompts": cell.prompts,
         "output_tokens": cell.output_tokens,
         "temperature": cell.temperature,
         "concurrency": cell.concurrency,
         "seed": cell.seed,
         "server": cell.server.as_json(),
+        "arrival": cell.arrival,
+        "request_rate": cell.request_rate,
+        "prompt_tokens": cell.prompt_tokens,
+        "guided": cell.guided,
     }
 
 
@@ -202,7 +212,7 @@ def require_workloads(block: Block, workloads: Iterable[Workload]) -> None:
     """Raise UserError when a cell uses a prompt set that is not among `workloads` with that content."""
     given = {workload.workload_id for workload in workloads}
     for cell in cells_of(block):
-        if (wanted := f"{cell.workload}@{cell.workload_hash}") not in given:
+        if (wanted := cell.workload_id) not in given:
             message = (
                 f"Block {block.block_id} was measured with workload {wanted}, which is not among those given "
                 f"({', '.join(sorted(given)) or 'none'}): load it with the prompt set it was measured with."

@@ -72,7 +72,11 @@ select
     l.closing_ms_per_token,
     l.opening_requests,
     l.closing_requests,
-    ln(l.closing_ms_per_token / l.opening_ms_per_token) as aa_log_ratio
+    ln(l.closing_ms_per_token / l.opening_ms_per_token) as aa_log_ratio,
+    c.arrival,
+    c.request_rate,
+    c.prompt_tokens,
+    c.guided
 from latency as l
 inner join warehouse.sweep as s
     on l.sweep_id = s.sweep_id

@@ -57,7 +57,11 @@ select
         when o.status = 'measured' and baseline.status <> 'measured'
             then 'its baseline was ' || baseline.status || coalesce(': ' || baseline.reason, '')
         else o.reason
-    end as reason
+    end as reason,
+    c.arrival,
+    c.request_rate,
+    c.prompt_tokens,
+    c.guided
 from outcome as o
 inner join warehouse.sweep as s
     on o.sweep_id = s.sweep_id

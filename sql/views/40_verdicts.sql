@@ -59,7 +59,11 @@ select
     judged.speculative_value,
     judged.unit,
     coalesce(arm.repetitions, 0) as repetitions,
-    arm.prefill_share
+    arm.prefill_share,
+    c.arrival,
+    c.request_rate,
+    c.prompt_tokens,
+    c.guided
 from warehouse.cell_status as c
 left join warehouse.cell_summary as arm
     on

@@ -59,7 +59,11 @@ select distinct on (v.series_id, v.engine_id, v.hardware_id)
     v.speculative_value,
     v.unit,
     v.repetitions,
-    v.prefill_share
+    v.prefill_share,
+    v.arrival,
+    v.request_rate,
+    v.prompt_tokens,
+    v.guided
 from warehouse.verdicts as v
 order by
     v.series_id,

@@ -60,7 +60,11 @@ select
     baseline.async_scheduling as baseline_async_scheduling,
     arm.async_scheduling as speculative_async_scheduling,
     baseline.attention_backend as baseline_attention_backend,
-    arm.attention_backend as speculative_attention_backend
+    arm.attention_backend as speculative_attention_backend,
+    c.arrival,
+    c.request_rate,
+    c.prompt_tokens,
+    c.guided
 from warehouse.cell_status as c
 left join warehouse.cell_summary as arm
     on

@@ -101,10 +101,22 @@ class Workload(Row):
 
     workload_id: Mapped[str] = mapped_column(primary_key=True, comment="Natural key: name@content_hash.")
     name: Mapped[str] = mapped_column(comment="Name in the matrix.")
-    category: Mapped[str] = mapped_column(comment="structured, creative, ...")
+    category: Mapped[str] = mapped_column(comment="structured, creative, prefill-heavy, ...")
     content_hash: Mapped[str] = mapped_column(comment="Hash of every prompt's id and messages, in order.")
     description: Mapped[str] = mapped_column(comment="What it stands for, in a sentence.")
     prompts: Mapped[int] = mapped_column(comment="Prompts in the set; a cell may use fewer.")
+    temperature: Mapped[float] = mapped_column(comment="Temperature stated for the set; a cell may use another.")
+    output_tokens: Mapped[int | None] = mapped_column(
+        comment="max_tokens stated for the set; NULL: the matrix says; a cell may use another."
+    )
+    output_rule: Mapped[str] = mapped_column(comment="When an answer ends.")
+    prompt_tokens: Mapped[int | None] = mapped_column(
+        comment="Nominal input length, tokens; NULL: every prompt has its own."
+    )
+    source: Mapped[str] = mapped_column(comment="specwatch, or the path or hub id it was loaded from.")
+    revision: Mapped[str | None] = mapped_column(
+        comment="Commit of a hub data set, as resolved; NULL for ours and for files."
+    )
 
 
 class Cell(Row):
@@ -113,7 +125,15 @@ class Cell(Row):
     __tablename__ = "cell"
     __table_args__ = (
         CheckConstraint("weights in ('real', 'dummy')", name="weights"),
-        {"comment": "One row a point of the matrix: engine x target x method x workload x lengths x concurrency."},
+        CheckConstraint(
+            "case arrival"
+            " when 'closed' then concurrency is not null and request_rate is null"
+            " when 'poisson' then concurrency is null and request_rate is not null"
+            " when 'fixed' then concurrency is null and request_rate is not null"
+            " else false end",
+            name="load",
+        ),
+        {"comment": "One row a point of the matrix: engine x target x method x workload x lengths x load."},
     )
 
     cell_id: Mapped[str] = mapped_column(primary_key=True, comment="Natural key: hash of every factor.")
@@ -136,6 +156,16 @@ class Cell(Row):
     prompts: Mapped[int] = mapped_column(comment="Prompts sent in a repetition: the first ones of the set.")
     output_tokens: Mapped[int] = mapped_column(comment="max_tokens of every request.")
     temperature: Mapped[float] = mapped_column(comment="Sampling temperature; 0 is greedy.")
-    concurrency: Mapped[int] = mapped_column(comment="Requests in flight (closed loop).")
+    concurrency: Mapped[int | None] = mapped_column(
+        comment="Requests in flight (closed loop); NULL in an open loop, which sends at a rate."
+    )
     seed: Mapped[int] = mapped_column(comment="Seed of sampling and order; 0 is a seed.")
     server: Mapped[dict[str, Any]] = mapped_column(comment="Server settings alike in every arm.")
+    arrival: Mapped[str] = mapped_column(
+        comment="closed: a request follows one that ended; poisson, fixed: an open loop, sent at request_rate."
+    )
+    request_rate: Mapped[float | None] = mapped_column(comment="Requests sent per s (open loop); NULL: closed loop.")
+    prompt_tokens: Mapped[int | None] = mapped_column(
+        comment="Nominal input length of a prompt set that comes in lengths, tokens; NULL: the prompts' own."
+    )
+    guided: Mapped[bool] = mapped_column(comment="Whether prompts with a JSON schema were decoded under it.")

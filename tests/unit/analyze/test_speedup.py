@@ -60,6 +60,11 @@ def test_a_time_that_halves_is_a_speedup_of_two() -> None:
     assert found["throughput_speedup"].speculative_value == pytest.approx(2 * 20)
 
 
+def test_in_an_open_loop_throughput_is_undefined_because_the_arrivals_set_it() -> None:
+    found = speedups(three(100, 50, 100), [replace(window, concurrency=None) for window in WINDOWS])
+    assert found.keys() == {"latency_speedup", "decode_speedup"}
+
+
 def test_linear_drift_between_the_baselines_cancels() -> None:
     closing = 100 * math.exp(0.2)
     found = speedups(three(100, 50 * math.exp(0.1), closing), WINDOWS)

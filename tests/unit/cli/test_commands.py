@@ -123,6 +123,7 @@ def test_a_failed_cell_is_shown_with_its_reason(capsys: pytest.CaptureFixture[st
         "category": "creative",
         "temperature": 0.0,
         "concurrency": 1,
+        "arrival": "closed",
         "repetitions": 0,
         "start_variance_source": None,
     }

@@ -128,3 +128,23 @@ def test_confounders_name_the_fact_the_step_and_the_arms() -> None:
 def test_a_fact_the_log_does_not_say_is_no_difference() -> None:
     data = rows({"speculative_model_runner": None})
     assert confounders.between_arms(data, versions=["0.32.0"]) == []
+
+
+OPEN = {"arrival": "poisson", "concurrency": None, "request_rate": 2.5}
+
+
+def test_an_open_loop_is_named_by_its_arrivals_and_rate() -> None:
+    assert labels.cell_labels(rows({}, OPEN | {"cell_id": "c2"})).tolist() == [
+        "ngram-k4 · c=1",
+        "ngram-k4 · poisson 2.5/s",
+    ]
+    text = answers.verdict_answer(rows(OPEN), hardware="H", engine_version="1.0")
+    assert "best: ngram-k4 on structured at poisson 2.5/s" in text
+
+
+def test_lengths_and_guided_decoding_are_named_where_they_differ() -> None:
+    cells = rows({"prompt_tokens": 1024}, {"prompt_tokens": 4096, "guided": True})
+    assert labels.cell_labels(cells).tolist() == [
+        "ngram-k4 · c=1 · 1024 in · guided=False",
+        "ngram-k4 · c=1 · 4096 in · guided=True",
+    ]
