@@ -11,6 +11,8 @@ from pipeline.logs import log
 Report = Callable[[str], None]
 Progress = Callable[[int, int, str], None]
 
+_BAR_TEXT = 60  # characters of what runs, beside the bar
+
 
 def say(text: str = "") -> None:
     """Print a line of the answer to standard output."""
@@ -42,22 +44,31 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: st
 
 @contextmanager
 def progress_bar(unit: str) -> Iterator[tuple[Progress | None, Report]]:
-    """Show a bar on a terminal; elsewhere only lines. Yields what to report progress and lines with."""
+    """Show a bar on a terminal while something takes its time; elsewhere only lines.
+
+    Yields what to report progress with (None where nobody looks) and what to report lines with. Until there is
+    progress the bar moves without an end; it always names the last thing that was reported.
+    """
     if not sys.stderr.isatty():
         yield None, tell
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(unit, total=None)
 
         def progress(done: int, planned: int, what: str) -> None:
-            bar.update(task, completed=done, total=planned, description=what)
+            bar.update(task, completed=done, total=planned, description=escape(what[:_BAR_TEXT]))
 
-        yield progress, tell  # the bar takes the place of standard error, so that lines appear above it
+        def report(text: str) -> None:
+            tell(text)  # the bar takes the place of standard error, so that lines appear above it
+            bar.update(task, description=escape(text.strip()[:_BAR_TEXT]))
+
+        yield progress, report
 
 
 def chosen(arguments: Any) -> dict[str, Any]:

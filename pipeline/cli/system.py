@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.cli.output import say, say_json, table, tell
+from pipeline.cli.output import progress_bar, say, say_json, table, tell
 from pipeline.errors import EXIT_DONE, EXIT_ENVIRONMENT
 from pipeline.settings import REPOSITORY, Settings, load_settings
 from pipeline.system.state import SystemState
@@ -33,19 +33,21 @@ def start(settings: Settings, *, nightly_cron: str | None = None) -> SystemState
     from pipeline.steps.warehousing import migrate_warehouse
     from pipeline.system.up import up
 
-    return up(
-        settings.home,
-        repository=REPOSITORY,
-        runs=settings.runs,
-        report=tell,
-        warehouse_url=settings.warehouse_url,
-        postgres_port=settings.postgres_port,
-        airflow_port=settings.airflow_port,
-        dashboard_port=settings.dashboard_port,
-        nightly_cron=settings.nightly_cron if nightly_cron is None else nightly_cron,
-        nightly_timezone=settings.nightly_timezone,
-        migrate=migrate_warehouse,
-    )
+    with progress_bar("starting") as (progress, report):
+        return up(
+            settings.home,
+            repository=REPOSITORY,
+            runs=settings.runs,
+            report=report,
+            progress=progress,
+            warehouse_url=settings.warehouse_url,
+            postgres_port=settings.postgres_port,
+            airflow_port=settings.airflow_port,
+            dashboard_port=settings.dashboard_port,
+            nightly_cron=settings.nightly_cron if nightly_cron is None else nightly_cron,
+            nightly_timezone=settings.nightly_timezone,
+            migrate=migrate_warehouse,
+        )
 
 
 def _status(settings: Settings, *, as_json: bool) -> int:

@@ -1,11 +1,12 @@
 """`specwatch trigger`: a DAG run through Airflow's REST API, followed on the terminal."""
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.cli.output import chosen, say, say_json, tell
+from pipeline.cli.output import Progress, Report, chosen, progress_bar, say, say_json, tell
 from pipeline.errors import EXIT_DONE, EXIT_GATE, EnvironmentFault
 from pipeline.settings import load_settings
 from pipeline.system.airflow_api import Airflow, RunResult, TaskState, follow, progress_lines, result, task_log, trigger
@@ -16,6 +17,7 @@ DAGS = {"nightly": "nightly_matrix", "adhoc": "adhoc_matrix"}
 ENDED = ("success", "failed", "up_for_retry")
 LOG_LINES = 15
 QUEUED_LOOKS = 5  # about as many seconds
+REPETITION = re.compile(r"(\d+) of (\d+): (.+?) repetition \d+: ")  # what a block tells of each repetition
 
 
 def run(arguments: Any) -> int:
@@ -54,11 +56,12 @@ def watch(api: Airflow, dag_id: str, run_id: str) -> bool:
 
     The end of the log of each task that failed is printed, too.
     """
-    reports = _Reports(api, dag_id, run_id)
-    for task in follow(api, dag_id, run_id, seen_all=reports.tell_new):
-        took = f" after {task.duration_s:.0f} s" if task.duration_s and task.state in ENDED else ""
-        again = f" (try {task.try_number})" if task.try_number > 1 else ""
-        tell(f"{task.name}: {task.state}{took}{again}")
+    with progress_bar(dag_id) as (progress, report):
+        reports = _Reports(api, dag_id, run_id, report=report, progress=progress)
+        for task in follow(api, dag_id, run_id, seen_all=reports.tell_new):
+            took = f" after {task.duration_s:.0f} s" if task.duration_s and task.state in ENDED else ""
+            again = f" (try {task.try_number})" if task.try_number > 1 else ""
+            report(f"{task.name}: {task.state}{took}{again}")
     ended = result(api, dag_id, run_id)
     for task in ended.failed:
         say(f"{task.name} failed; the end of its log:")
@@ -74,6 +77,8 @@ class _Reports:
     api: Airflow
     dag_id: str
     run_id: str
+    report: Report
+    progress: Progress | None
     printed: dict[tuple[str, int, int], int] = field(default_factory=dict)
     waited: int = 0
     over: set[tuple[str, int, int]] = field(default_factory=set)
@@ -82,7 +87,7 @@ class _Reports:
         """Print the new lines of every task that runs, or has ended since the last look."""
         self.waited = self.waited + 1 if run.state == "queued" else 0
         if self.waited == QUEUED_LOOKS:
-            tell("queued: an earlier run of this DAG goes first")
+            self.report("queued: an earlier run of this DAG goes first")
         for task in run.tasks:
             key = (task.task_id, task.map_index, task.try_number)
             if task.state in ("running", *ENDED) and key not in self.over:
@@ -94,5 +99,7 @@ class _Reports:
         with suppress(EnvironmentFault):  # a log that cannot be read now is read at the next look
             lines = progress_lines(self.api, self.dag_id, self.run_id, task=task)
             for line in lines[self.printed.get(key, 0) :]:
-                tell(f"  {line}")
+                self.report(f"  {line}")
+                if self.progress and (told := REPETITION.match(line)):
+                    self.progress(int(told[1]), int(told[2]), told[3])
             self.printed[key] = len(lines)

@@ -39,6 +39,7 @@ POLL_S = 0.5
 AIRFLOW_DISTRIBUTIONS = ("apache-airflow", "apache-airflow-providers-edge3")
 
 Report = Callable[[str], None]
+Progress = Callable[[int, int, str], None]  # services ready, services, which one
 
 
 def up(
@@ -47,6 +48,7 @@ def up(
     repository: Path,
     runs: Path,
     report: Report,
+    progress: Progress | None = None,
     warehouse_url: str | None = None,
     postgres_port: int | None = None,
     airflow_port: int | None = None,
@@ -96,7 +98,7 @@ def up(
         defined = services(site)
         _start(layout, site, defined, report=report)
         write_state(layout.state, state)
-        _wait_until_ready(layout, state, defined, report=report, ready_s=ready_s)
+        _wait_until_ready(layout, state, defined, report=report, progress=progress, ready_s=ready_s)
         ensure_pool(Airflow(state.airflow_url, Path(state.passwords_file)))
     return state
 
@@ -197,7 +199,13 @@ def _migrate_airflow(site: Site, *, cluster: str, report: Report) -> None:
 
 
 def _wait_until_ready(
-    layout: Layout, state: SystemState, defined: tuple[Service, ...], *, report: Report, ready_s: float
+    layout: Layout,
+    state: SystemState,
+    defined: tuple[Service, ...],
+    *,
+    report: Report,
+    progress: Progress | None,
+    ready_s: float,
 ) -> None:
     api = Airflow(state.airflow_url, Path(state.passwords_file), timeout_s=5.0)
     began = time.monotonic()
@@ -213,6 +221,8 @@ def _wait_until_ready(
             if started is not None and signs.get(service.ready, 0.0) >= started:
                 report(f"{name}: ready after {time.monotonic() - began:.0f} s")
                 del waiting[name]
+                if progress is not None:
+                    progress(len(defined) - len(waiting), len(defined), name)
         _give_up(layout, waiting, known, late=time.monotonic() - began > ready_s)
         if waiting:
             time.sleep(POLL_S)

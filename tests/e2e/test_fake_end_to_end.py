@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from pipeline import steps
 from pipeline.cli import main
+from pipeline.cli.trigger import REPETITION
 from pipeline.errors import EnvironmentFault, GateFailed, UserError
 from pipeline.records.block import complete_repetitions, read_starts
 from pipeline.warehouse.database import open_warehouse
@@ -226,8 +227,10 @@ def test_the_command_line_goes_from_matrix_to_verdict(
         main(["bench", str(matrix), "--json", "--methods", "ngram-k4", "--concurrencies", "1", "--repetitions", "1"])
         == 0
     )
-    bench = json.loads(capsys.readouterr().out)
+    said = capsys.readouterr()
+    bench = json.loads(said.out)
     assert bench["cells"] == 1
+    assert [told.group(1, 2) for told in REPETITION.finditer(said.err)] == [(str(n), "3") for n in (1, 2, 3)]
     assert main(["ingest", bench["sweep_dir"]]) == 0
     capsys.readouterr()
     assert main(["verdict", "--json", "--sweep", bench["sweep_id"]]) == 0

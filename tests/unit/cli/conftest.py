@@ -1,5 +1,6 @@
 """A home of its own for every command, and the system that seems to run there."""
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("WAREHOUSE_URL", "WAREHOUSE_URL_FILE", *(f"SPECWATCH_{name}" for name in CHOSEN)):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
+
+
+class Terminal(io.StringIO):
+    """Standard error of a person."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def record_system(*, airflow_url: str) -> SystemState:

@@ -6,13 +6,7 @@ import sys
 import pytest
 
 from pipeline.cli.output import progress_bar, table
-
-
-class Terminal(io.StringIO):
-    """Standard error of a person."""
-
-    def isatty(self) -> bool:
-        return True
+from tests.unit.cli.conftest import Terminal
 
 
 def test_a_bar_names_what_runs_and_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,6 +20,15 @@ def test_a_bar_names_what_runs_and_how_far_it_is(monkeypatch: pytest.MonkeyPatch
     assert "preparing" in shown
     assert "ngram-k4 c=1" in shown
     assert "3/16" in shown
+
+
+def test_before_there_is_progress_the_bar_names_what_was_reported_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with progress_bar("starting") as (_progress, report):
+        report("api-server: [ready]")
+    assert "[ready]" in terminal.getvalue().rpartition("0:00:0")[2]
 
 
 def test_where_nobody_looks_there_is_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """`specwatch trigger` against a server that answers as Airflow does: what is asked, what is shown, how it exits."""
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 
@@ -8,7 +9,7 @@ import pytest
 
 from pipeline.cli import main
 from tests.support.fake_airflow import RUN_ID, FakeAirflow, serving, task
-from tests.unit.cli.conftest import record_system
+from tests.unit.cli.conftest import Terminal, record_system
 
 pytestmark = pytest.mark.loopback
 
@@ -53,6 +54,18 @@ def test_a_green_run_is_followed_task_by_task_with_what_its_tasks_report(
     assert [said.count(line) for line in ("8 cells", "planned", "16 of 16", "Done")] == [1, 1, 1, 0]
     assert "plan: success after 2 s" in said
     assert "success (try 2)" in said
+
+
+def test_on_a_terminal_a_bar_counts_the_repetitions_of_the_block_that_runs(
+    airflow: FakeAirflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    airflow.runs(("running", [task("bench", "running")]), ("success", [task("bench", "success")]))
+    airflow.logs("bench", [reported("3 of 16: 0.32.0 tiny ngram-k4 json c=1 repetition 2: 96 tokens in 2.0 s (48/s)")])
+    assert main(["trigger", "nightly"]) == 0
+    assert "3/16" in terminal.getvalue()
 
 
 def test_a_red_run_exits_4_and_shows_the_end_of_each_failed_log(

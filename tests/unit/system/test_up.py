@@ -74,7 +74,7 @@ def test_what_is_starting_is_waited_for(layout: Layout) -> None:
 def test_a_supervisor_that_ends_meanwhile_is_named(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervise, "states", lambda _: None)
     with pytest.raises(EnvironmentFault, match=r"the process supervisor ended.*supervisord\.log"):
-        up._wait_until_ready(layout, state_in(layout), (SERVICE,), report=print, ready_s=1.0)
+        up._wait_until_ready(layout, state_in(layout), (SERVICE,), report=print, progress=None, ready_s=1.0)
 
 
 def test_a_sign_of_life_from_before_the_start_does_not_count(
@@ -84,7 +84,11 @@ def test_a_sign_of_life_from_before_the_start_does_not_count(
     monkeypatch.setattr(supervise, "states", lambda _: RUNNING)
     monkeypatch.setattr(up, "signs_of_life", lambda *_, **__: next(signs))
     monkeypatch.setattr(up, "POLL_S", 0)
-    up._wait_until_ready(layout, state_in(layout), (SERVICE,), report=print, ready_s=60.0)
+    told: list[tuple[int, int, str]] = []
+    up._wait_until_ready(
+        layout, state_in(layout), (SERVICE,), report=print, progress=lambda *step: told.append(step), ready_s=60.0
+    )
+    assert told == [(1, 1, "scheduler")]
     assert next(signs, None) is None
     assert "scheduler: ready after" in capsys.readouterr().out
 
