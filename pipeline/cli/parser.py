@@ -66,6 +66,13 @@ def _warehouse(commands: "Commands") -> None:
     verdict = _add(commands, "verdict", "verdict", "the latest verdict of every cell")
     verdict.add_argument("--sweep", metavar="ID", help="of this sweep instead")
     verdict.add_argument("--why", action="store_true", help="print the reasons, too")
+    export = _add(commands, "export", "export", "tables and views of the warehouse as Parquet, CSV or JSON lines")
+    export.add_argument("name", nargs="?", metavar="NAME", help="a table or view, such as verdicts")
+    export.add_argument("--list", action="store_true", help="say what there is, a line each")
+    export.add_argument("--all", metavar="DIRECTORY", help="everything, of one moment, a file each")
+    export.add_argument("--format", choices=["parquet", "csv", "json"], help="default: by the file's ending, else CSV")
+    export.add_argument("--where", action="append", metavar="KEY=VALUE", help="sweep=, version=, hardware= or a column")
+    export.add_argument("-o", "--output", metavar="FILE", help="a file, or - for standard output (default)")
     database = _add(commands, "db", "db", "the warehouse: start or stop the embedded one, migrate, print its address")
     database.add_argument("action", choices=["up", "down", "migrate", "url"])
 
