@@ -7,6 +7,9 @@ from pipeline.domain.identity import short_hash
 
 HardwareKind = Literal["cpu", "gpu"]
 
+# Fields that came later enter the hash only where they are known: what was recorded before keeps its id.
+_LATER = ("power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz", "ecc", "mig")
+
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
@@ -22,11 +25,17 @@ class Hardware:
     cuda_version: str | None
     host_cpu: str
     logical_cpus: int
+    power_limit_w: int | None = None  # as enforced; None on CPU, or where NVML does not say
+    max_sm_clock_mhz: int | None = None
+    max_memory_clock_mhz: int | None = None
+    ecc: bool | None = None
+    mig: bool | None = None  # whether the GPU is in MIG mode: then only a part of it may be ours
 
     @property
     def hardware_id(self) -> str:
-        """The natural key: a hash of every field."""
-        return short_hash(asdict(self))
+        """The natural key: a hash of every field that is known."""
+        later = {name for name in _LATER if getattr(self, name) is None}
+        return short_hash({name: value for name, value in asdict(self).items() if name not in later})
 
     @property
     def label(self) -> str:

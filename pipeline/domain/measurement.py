@@ -2,6 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
+
+Fault = Literal[
+    "under_delivered",  # the client kept fewer requests in flight than the cell asks for
+    "client_busy",  # the client may have been the bottleneck
+    "foreign_process",  # something else computed on the GPU
+    "throttled",  # clocks were held down by heat or by the hardware
+]
+
+DELIVERED_AT_LEAST = 0.98  # of the concurrency asked for
+CLIENT_CPU_AT_MOST = 0.7  # of a core
+THROTTLED_AT_MOST = 0.05  # of the samples
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,6 +36,7 @@ class Measurement:
     position: str
     started_at: str  # ISO 8601, UTC: start of the measured window
     metrics: Mapping[str, float | int | None]
+    faults: tuple[Fault, ...] = ()  # what marks it; it is kept, and shown with its mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +47,5 @@ class AcceptancePosition:
     draft_position: int
     accepted: int
     drafts: int
+    unconditional: float | None = None  # accepted / drafts
+    conditional: float | None = None  # accepted / accepted at the position before

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 
+from pipeline.domain.catalogue import METRICS
 from pipeline.domain.request import RequestRecord
 from pipeline.measure.counters import CounterWindow
 from pipeline.measure.requests import e2e_latency_ms, inter_chunk_ms, tpot_ms, ttft_ms
@@ -12,7 +13,7 @@ Metrics = dict[str, float | int | None]
 
 def metrics(records: Sequence[RequestRecord], counters: CounterWindow, *, client_cpu_s: float) -> Metrics:
     """Return every metric of the catalogue for one window (pipeline.domain.catalogue has the formulas)."""
-    return _client(records, client_cpu_s=client_cpu_s) | _server(records, counters)
+    return dict.fromkeys(METRICS) | _client(records, client_cpu_s=client_cpu_s) | _server(records, counters)
 
 
 def _client(records: Sequence[RequestRecord], *, client_cpu_s: float) -> Metrics:

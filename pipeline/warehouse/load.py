@@ -20,15 +20,20 @@ from pipeline.domain.measurement import AcceptancePosition, Measurement, Repetit
 from pipeline.domain.model import ResolvedModel
 from pipeline.domain.request import RequestRow
 from pipeline.domain.server_start import ServerStart
+from pipeline.domain.telemetry import TelemetryRow
 from pipeline.domain.workload import Workload
 from pipeline.warehouse import rows
 from pipeline.warehouse.database import faults_named
 
 KEY_COLUMNS = tuple(field.name for field in fields(RepetitionKey))
 METRIC_COLUMNS = tuple(metric.name for metric in CATALOGUE)
+POSITION_COLUMNS = ("draft_position", "accepted", "drafts", "unconditional", "conditional")
 REQUEST_COLUMNS = tuple(field.name for field in fields(RequestRow))
 _key = attrgetter(*KEY_COLUMNS)
+_position = attrgetter(*POSITION_COLUMNS)
+TELEMETRY_COLUMNS = tuple(field.name for field in fields(TelemetryRow))
 _request = attrgetter(*REQUEST_COLUMNS)
+_telemetry = attrgetter(*TELEMETRY_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class BlockLoad:
     directory: str  # where it was read from
     completed_at: str | None = None  # ISO 8601, UTC; None while the block is unfinished
     interruptions: tuple[Interruption, ...] = ()
+    telemetry: tuple[tuple[RepetitionKey, TelemetryRow], ...] = ()  # a row for ten seconds: few enough to hold
 
 
 def stage(engine: Engine, load: BlockLoad) -> str:
@@ -78,15 +84,16 @@ def stage(engine: Engine, load: BlockLoad) -> str:
 
 
 def _copy_everything(connection: Connection, load_id: str, load: BlockLoad) -> int:
-    """Copy documents, measurements, positions and requests; return how many rows of the last three there were."""
+    """Copy documents and the large tables' rows; return how many rows of the latter there were."""
     _copy(connection, "document", ("table_name", "ordinal", "document"), _document_rows(load), load_id=load_id)
-    measured = ("position", "hardware_id", "started_at", *METRIC_COLUMNS)
+    measured = ("position", "hardware_id", "started_at", "faults", *METRIC_COLUMNS)
     return sum(
         _copy(connection, table, (*KEY_COLUMNS, *columns), values, load_id=load_id)
         for table, columns, values in (
             ("measurement", measured, _measurement_rows(load)),
-            ("acceptance_position", ("draft_position", "accepted", "drafts"), _position_rows(load)),
+            ("acceptance_position", POSITION_COLUMNS, _position_rows(load)),
             ("request", REQUEST_COLUMNS, _request_rows(load)),
+            ("telemetry", TELEMETRY_COLUMNS, _telemetry_rows(load)),
         )
     )
 
@@ -140,17 +147,23 @@ def _measurement_rows(load: BlockLoad) -> Iterator[tuple[Any, ...]]:
     hardware_id = load.hardware.hardware_id
     for measurement in load.measurements:
         metrics = tuple(_finite(measurement.metrics.get(name), name, measurement.key) for name in METRIC_COLUMNS)
-        yield (*_key(measurement.key), measurement.position, hardware_id, measurement.started_at, *metrics)
+        faults = Jsonb(list(measurement.faults))
+        yield (*_key(measurement.key), measurement.position, hardware_id, measurement.started_at, faults, *metrics)
 
 
 def _position_rows(load: BlockLoad) -> Iterator[tuple[Any, ...]]:
     for position in load.acceptance:
-        yield (*_key(position.key), position.draft_position, position.accepted, position.drafts)
+        yield (*_key(position.key), *_position(position))
 
 
 def _request_rows(load: BlockLoad) -> Iterator[tuple[Any, ...]]:
     for key, request in load.requests:
         yield (*_key(key), *_request(request))
+
+
+def _telemetry_rows(load: BlockLoad) -> Iterator[tuple[Any, ...]]:
+    for key, row in load.telemetry:
+        yield (*_key(key), *_telemetry(row))
 
 
 def _finite(value: float | None, name: str, key: RepetitionKey) -> float | None:

@@ -29,6 +29,7 @@ from pipeline.warehouse.tables import (
     Row,
     ServerStart,
     Sweep,
+    Telemetry,
     Workload,
 )
 from pipeline.warehouse.tables import Engine as EngineRow
@@ -46,7 +47,7 @@ _SMALL: tuple[type[Row], ...] = (  # parents before children
     ServerStart,
     CellOutcome,
 )
-_LARGE: tuple[type[Row], ...] = (Measurement, AcceptancePosition, Request)
+_LARGE: tuple[type[Row], ...] = (Measurement, AcceptancePosition, Request, Telemetry)
 
 
 def publish(engine: Engine, load_id: str, *, quarantined: Mapping[str, str] | None = None) -> None:

@@ -94,6 +94,6 @@ def test_every_metric_has_its_column(metric) -> None:
 
 def test_there_is_no_column_that_is_no_metric() -> None:
     key = {"sweep_id", "block_id", "start_index", "attempt", "cell_id", "repetition"}
-    others = {"position", "hardware_id", "started_at"}
+    others = {"position", "hardware_id", "started_at", "faults"}
     columns = {column.name for column in Measurement.table().columns}
     assert columns - key - others == {metric.name for metric in CATALOGUE}

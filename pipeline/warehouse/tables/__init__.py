@@ -4,7 +4,7 @@ from pipeline.warehouse.tables.derived import Speedup, Verdict
 from pipeline.warehouse.tables.dimensions import Cell, Engine, Hardware, Method, Model, Workload
 from pipeline.warehouse.tables.facts import Block, BlockModel, CellOutcome, ServerStart, Sweep
 from pipeline.warehouse.tables.loads import Load, ValidationResult
-from pipeline.warehouse.tables.measurements import AcceptancePosition, Measurement, Request
+from pipeline.warehouse.tables.measurements import AcceptancePosition, Measurement, Request, Telemetry
 from pipeline.warehouse.tables.metadata import METADATA, Row
 from pipeline.warehouse.tables.staging import DOCUMENT, STAGED
 
@@ -28,6 +28,7 @@ __all__ = [
     "ServerStart",
     "Speedup",
     "Sweep",
+    "Telemetry",
     "ValidationResult",
     "Verdict",
     "Workload",

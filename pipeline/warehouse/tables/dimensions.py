@@ -50,6 +50,13 @@ class Hardware(Row):
     cuda_version: Mapped[str | None] = mapped_column(comment="CUDA version of the driver; NULL on CPU.")
     host_cpu: Mapped[str] = mapped_column(comment="Model name of the host's CPU.")
     logical_cpus: Mapped[int] = mapped_column(comment="Logical CPUs of the host.")
+    power_limit_w: Mapped[int | None] = mapped_column(comment="W, as enforced; NULL on CPU or unknown.")
+    max_sm_clock_mhz: Mapped[int | None] = mapped_column(comment="MHz, highest SM clock; NULL on CPU or unknown.")
+    max_memory_clock_mhz: Mapped[int | None] = mapped_column(
+        comment="MHz, highest memory clock; NULL on CPU or unknown."
+    )
+    ecc: Mapped[bool | None] = mapped_column(comment="Whether memory is checked (ECC); NULL on CPU or unknown.")
+    mig: Mapped[bool | None] = mapped_column(comment="Whether the GPU is in MIG mode; NULL on CPU or unknown.")
     label: Mapped[str] = mapped_column(comment="What a page prints: the kind first.")
 
 

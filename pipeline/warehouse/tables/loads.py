@@ -27,7 +27,7 @@ class Load(Row):
     reason: Mapped[str | None] = mapped_column(comment="Why it was quarantined; NULL when it was not.")
     created_at: Mapped[datetime] = mapped_column(comment="When it was staged.")
     decided_at: Mapped[datetime | None] = mapped_column(comment="When it left staged; NULL before.")
-    rows: Mapped[int] = mapped_column(comment="Rows staged: measurements, positions and requests.")
+    rows: Mapped[int] = mapped_column(comment="Rows staged: measurements, positions, requests and telemetry.")
     directory: Mapped[str] = mapped_column(comment="The run directory it was read from.")
 
 

@@ -46,6 +46,10 @@ class Measurement(Row):
         ForeignKey("warehouse.hardware.hardware_id"), index=True, comment="The machine."
     )
     started_at: Mapped[datetime] = mapped_column(comment="Start of the measured window.")
+    faults: Mapped[list[str] | None] = mapped_column(
+        comment="What marks it: under_delivered, client_busy, foreign_process, throttled; [] when nothing does. "
+        "NULL: loaded by a release that did not judge."
+    )
 
 
 for _metric in CATALOGUE:
@@ -78,6 +82,13 @@ class AcceptancePosition(Row):
     draft_position: Mapped[int] = mapped_column(primary_key=True, comment="Position inside a draft, from 0.")
     accepted: Mapped[int] = mapped_column(comment="Tokens accepted at this position.")
     drafts: Mapped[int] = mapped_column(comment="Drafts made in the window.")
+    unconditional: Mapped[float | None] = mapped_column(
+        comment="accepted / drafts, 0-1. NULL: no draft, or loaded by an older release."
+    )
+    conditional: Mapped[float | None] = mapped_column(
+        comment="accepted / accepted at the position before (drafts at position 0), 0-1. NULL: nothing was accepted "
+        "there, or loaded by an older release."
+    )
 
 
 class Request(Row):
@@ -118,3 +129,53 @@ class Request(Row):
     error_detail: Mapped[str | None] = mapped_column(comment="The error in words; NULL when it succeeded.")
     text_hash: Mapped[str | None] = mapped_column(comment="Hash of the output text; NULL when there is none.")
     sent_offset_ms: Mapped[float] = mapped_column(comment="ms from the window's start to the send.")
+
+
+class Telemetry(Row):
+    """About ten seconds of one repetition."""
+
+    __tablename__ = "telemetry"
+    __table_args__ = (
+        _to_measurement(),
+        {"comment": "One row a period of about ten seconds of a measured window: what the machine did in it."},
+    )
+
+    sweep_id: Mapped[str] = mapped_column(primary_key=True, comment="The sweep.")
+    block_id: Mapped[str] = mapped_column(primary_key=True, comment="The block.")
+    start_index: Mapped[int] = mapped_column(primary_key=True, comment="The planned start.")
+    attempt: Mapped[int] = mapped_column(primary_key=True, comment="Attempt at that start.")
+    cell_id: Mapped[str] = mapped_column(primary_key=True, comment="The cell.")
+    repetition: Mapped[int] = mapped_column(primary_key=True, comment="The repetition.")
+    period: Mapped[int] = mapped_column(primary_key=True, comment="Order inside the window, from 0.")
+    offset_s: Mapped[float] = mapped_column(comment="s from the first send to the begin of the period.")
+    duration_s: Mapped[float] = mapped_column(comment="s that it lasted.")
+    samples: Mapped[int] = mapped_column(comment="Samples taken in it.")
+    power_mean_w: Mapped[float | None] = mapped_column(comment="W, mean; NULL: no GPU, or NVML did not say.")
+    power_peak_w: Mapped[float | None] = mapped_column(comment="W, highest; NULL: no GPU, or NVML did not say.")
+    gpu_memory_peak_bytes: Mapped[int | None] = mapped_column(
+        comment="Bytes used on the GPU, highest; NULL: no GPU, or NVML did not say."
+    )
+    sm_clock_mean_mhz: Mapped[float | None] = mapped_column(comment="MHz, mean; NULL: no GPU, or NVML did not say.")
+    memory_clock_mean_mhz: Mapped[float | None] = mapped_column(comment="MHz, mean; NULL: no GPU, or NVML did not say.")
+    temperature_peak_c: Mapped[float | None] = mapped_column(
+        comment="Degrees C, highest; NULL: no GPU, or NVML did not say."
+    )
+    gpu_utilization_mean: Mapped[float | None] = mapped_column(
+        comment="Share of time with a kernel running, 0-1, mean; NULL: no GPU, or NVML did not say."
+    )
+    throttled_share: Mapped[float | None] = mapped_column(
+        comment="Share of samples with clocks held down by heat, hardware slowdown or power brake, 0-1; "
+        "NULL: no GPU, or NVML did not say."
+    )
+    power_capped_share: Mapped[float | None] = mapped_column(
+        comment="Share of samples with clocks held down by the power limit, 0-1; NULL: no GPU, or NVML did not say."
+    )
+    server_cpu_cores: Mapped[float | None] = mapped_column(
+        comment="Cores that the server's processes kept busy; NULL: fewer than two samples of them."
+    )
+    server_rss_peak_bytes: Mapped[int | None] = mapped_column(
+        comment="Bytes of resident memory of the server's processes, highest; NULL: not sampled in this period."
+    )
+    kv_cache_usage_peak: Mapped[float | None] = mapped_column(
+        comment="KV cache in use, 0-1, highest; NULL: not asked in this period."
+    )

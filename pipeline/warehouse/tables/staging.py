@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, Index, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pipeline.warehouse.tables.measurements import AcceptancePosition, Measurement, Request
+from pipeline.warehouse.tables.measurements import AcceptancePosition, Measurement, Request, Telemetry
 from pipeline.warehouse.tables.metadata import METADATA, STAGING_SCHEMA, Row
 
 
@@ -28,7 +28,9 @@ def _staged(model: type[Row]) -> Table:
     )
 
 
-STAGED: dict[str, Table] = {model.table().name: _staged(model) for model in (Measurement, AcceptancePosition, Request)}
+STAGED: dict[str, Table] = {
+    model.table().name: _staged(model) for model in (Measurement, AcceptancePosition, Request, Telemetry)
+}
 
 DOCUMENT = Table(
     "document",
