@@ -60,8 +60,8 @@ def findings(name: str, text: str, *, repository: Path) -> Iterator[tuple[int, s
         if found := own.search(line):
             yield number, f"names a path of one machine, {found[0]}"
     for number, comment in _comments(name, text):
-        if found := unexplained(comment):
-            yield number, f"gives no reason for `{found}`: add ` - why` after it"
+        if exception := unexplained(comment):
+            yield number, f"gives no reason for `{exception}`: add ` - why` after it"
 
 
 def unexplained(comment: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.cli.output import progress_bar, say, say_json, table, tell
+from pipeline.cli.output import progress_bar, say, say_json, table
 from pipeline.errors import EXIT_DONE, EXIT_ENVIRONMENT
 from pipeline.settings import REPOSITORY, Settings, load_settings
 from pipeline.system.state import SystemState
@@ -14,7 +14,8 @@ def run(arguments: Any) -> int:
     if arguments.command == "down":
         from pipeline.system.down import down
 
-        down(settings.home, report=tell)
+        with progress_bar("ending") as (_, report):
+            down(settings.home, report=report)
         return EXIT_DONE
     if arguments.command == "status":
         return _status(settings, as_json=arguments.json)

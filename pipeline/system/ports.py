@@ -33,6 +33,22 @@ def holder(port: int) -> str:
     return "another process"
 
 
+def serves(pid: int | None, port: int) -> bool:
+    """Return whether process `pid` or one of its children listens on `port`.
+
+    Two systems that start at once can choose the same port: the other one's answer is no sign of life of ours.
+    """
+    if pid is None:
+        return False
+    try:
+        process = psutil.Process(pid)
+        family = {pid, *(child.pid for child in process.children(recursive=True))}
+        connections = psutil.net_connections(kind="tcp")
+    except psutil.Error:
+        return False
+    return any(c.status == psutil.CONN_LISTEN and c.laddr.port == port and c.pid in family for c in connections)
+
+
 def choose_port(asked: int | None, *, default: int, variable: str, taken: frozenset[int] = frozenset()) -> int:
     """Return `asked` if it is free, or without a wish the first free port from `default` upward.
 

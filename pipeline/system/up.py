@@ -15,7 +15,7 @@ from pipeline.system.airflow_api import Airflow, ApiError
 from pipeline.system.credentials import jwt_secret_file, passwords_file
 from pipeline.system.layout import Layout
 from pipeline.system.lock import exclusive
-from pipeline.system.ports import LOOPBACK, choose_port
+from pipeline.system.ports import LOOPBACK, choose_port, serves
 from pipeline.system.processes import SYSTEM_VARIABLE, end_marked
 from pipeline.system.readiness import signs_of_life
 from pipeline.system.services import (
@@ -23,6 +23,7 @@ from pipeline.system.services import (
     POOL,
     POOL_SLOTS,
     WAREHOUSE_DATABASE,
+    Probe,
     Service,
     Site,
     central_environment,
@@ -208,6 +209,7 @@ def _wait_until_ready(
     ready_s: float,
 ) -> None:
     api = Airflow(state.airflow_url, Path(state.passwords_file), timeout_s=5.0)
+    ports: dict[Probe, int] = {"api": state.airflow_port, "dashboard": state.dashboard_port}
     began = time.monotonic()
     waiting = {service.name: service for service in defined}
     while waiting:
@@ -217,8 +219,9 @@ def _wait_until_ready(
             raise EnvironmentFault(message)
         signs = signs_of_life(api, dashboard_url=state.dashboard_url, worker_name=state.worker_name)
         for name, service in list(waiting.items()):
-            started = known[name].started_at
-            if started is not None and signs.get(service.ready, 0.0) >= started:
+            started, port = known[name].started_at, ports.get(service.ready)
+            alive = started is not None and signs.get(service.ready, 0.0) >= started
+            if alive and (port is None or serves(known[name].pid, port)):
                 report(f"{name}: ready after {time.monotonic() - began:.0f} s")
                 del waiting[name]
                 if progress is not None:

@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -9,7 +11,7 @@ import psutil
 import pytest
 
 from pipeline.errors import EnvironmentFault
-from pipeline.system.ports import LOOPBACK, TRIES, choose_port, holder
+from pipeline.system.ports import LOOPBACK, TRIES, choose_port, holder, serves
 
 pytestmark = pytest.mark.loopback
 
@@ -103,3 +105,13 @@ def test_a_long_command_line_is_cut(taken: int, monkeypatch: pytest.MonkeyPatch)
 
 def _gone(pid: int) -> None:
     raise psutil.NoSuchProcess(pid)
+
+
+def test_a_port_serves_us_only_where_our_process_or_its_child_listens(taken: int) -> None:
+    assert serves(os.getpid(), taken)
+    assert serves(os.getppid(), taken)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        assert not serves(other.pid, taken)
+        other.communicate()
+    assert not serves(other.pid, taken)
+    assert not serves(None, taken)
