@@ -19,6 +19,7 @@ def cell_speedups(
     *,
     sweep_id: str,
     cell_id: str,
+    hardware_id: str,
     baseline_cell_id: str,
     starts: StartVariance,
 ) -> list[tuple[Speedup, Interval]]:
@@ -37,7 +38,9 @@ def cell_speedups(
     latency = paired(per_token_latency)
     metrics: tuple[tuple[SpeedupMetric, Pairs], ...] = (("latency_speedup", latency), ("decode_speedup", paired(tpot)))
     results = [
-        _from_pairs(pairs, metric, sweep_id=sweep_id, cell_id=cell_id, starts=starts, seed=seed)
+        _from_pairs(
+            pairs, metric, sweep_id=sweep_id, cell_id=cell_id, hardware_id=hardware_id, starts=starts, seed=seed
+        )
         for metric, pairs in metrics
     ]
     results.append(
@@ -47,6 +50,7 @@ def cell_speedups(
             concurrency=_in_flight(windows, cell_id),
             sweep_id=sweep_id,
             cell_id=cell_id,
+            hardware_id=hardware_id,
             baseline_cell_id=baseline_cell_id,
             starts=starts,
             seed=seed,
@@ -65,7 +69,14 @@ def _in_flight(windows: Sequence[Window], cell_id: str) -> int | None:
 
 
 def _from_pairs(
-    pairs: Pairs, metric: SpeedupMetric, *, sweep_id: str, cell_id: str, starts: StartVariance, seed: int
+    pairs: Pairs,
+    metric: SpeedupMetric,
+    *,
+    sweep_id: str,
+    cell_id: str,
+    hardware_id: str,
+    starts: StartVariance,
+    seed: int,
 ) -> tuple[Speedup, Interval] | None:
     prompts = len(pairs.prompts)
     if prompts < FEWEST_PROMPTS:
@@ -81,7 +92,15 @@ def _from_pairs(
     )
     values = (math.exp(pairs.baseline_log.mean()), math.exp(pairs.speculative_log.mean()))
     return _speedup(
-        interval, pairs, metric, sweep_id=sweep_id, cell_id=cell_id, starts=starts, values=values, unit="ms/token"
+        interval,
+        pairs,
+        metric,
+        sweep_id=sweep_id,
+        cell_id=cell_id,
+        hardware_id=hardware_id,
+        starts=starts,
+        values=values,
+        unit="ms/token",
     )
 
 
@@ -92,6 +111,7 @@ def _throughput(
     concurrency: int | None,
     sweep_id: str,
     cell_id: str,
+    hardware_id: str,
     baseline_cell_id: str,
     starts: StartVariance,
     seed: int,
@@ -121,6 +141,7 @@ def _throughput(
         "throughput_speedup",
         sweep_id=sweep_id,
         cell_id=cell_id,
+        hardware_id=hardware_id,
         starts=starts,
         values=found.tokens_per_s(concurrency),
         unit="tokens/s",
@@ -134,6 +155,7 @@ def _speedup(
     *,
     sweep_id: str,
     cell_id: str,
+    hardware_id: str,
     starts: StartVariance,
     values: tuple[float, float],
     unit: str,
@@ -143,6 +165,7 @@ def _speedup(
         Speedup(
             sweep_id=sweep_id,
             cell_id=cell_id,
+            hardware_id=hardware_id,
             metric=metric,
             estimate=math.exp(interval.log_estimate),
             lower=math.exp(interval.log_lower),

@@ -22,6 +22,7 @@ def decide(
     return Verdict(
         sweep_id=speedup.sweep_id,
         cell_id=speedup.cell_id,
+        hardware_id=speedup.hardware_id,
         metric=speedup.metric,
         margin=margin,
         verdict=word,

@@ -18,6 +18,7 @@ class Speedup:
 
     sweep_id: str
     cell_id: str
+    hardware_id: str  # both arms ran on it
     metric: SpeedupMetric
     estimate: float
     lower: float
@@ -42,6 +43,7 @@ class Verdict:
 
     sweep_id: str
     cell_id: str
+    hardware_id: str  # both arms ran on it
     metric: SpeedupMetric
     margin: float
     verdict: VerdictWord

@@ -66,7 +66,13 @@ def _group(
     baselines = {row["cell_id"]: row["baseline_cell_id"] for row in rows if not row["is_baseline"]}
     for cell_id, baseline_cell_id in sorted(baselines.items()):
         found = cell_speedups(
-            samples, windows, sweep_id=sweep_id, cell_id=cell_id, baseline_cell_id=baseline_cell_id, starts=starts
+            samples,
+            windows,
+            sweep_id=sweep_id,
+            cell_id=cell_id,
+            hardware_id=group[0],
+            baseline_cell_id=baseline_cell_id,
+            starts=starts,
         )
         speedups.extend(speedup for speedup, _ in found)
         for speedup, interval in found:

@@ -92,7 +92,7 @@ def _copy_everything(connection: Connection, load_id: str, load: BlockLoad) -> i
         for table, columns, values in (
             ("measurement", measured, _measurement_rows(load)),
             ("acceptance_position", POSITION_COLUMNS, _position_rows(load)),
-            ("request", REQUEST_COLUMNS, _request_rows(load)),
+            ("request", ("sweep_date", *REQUEST_COLUMNS), _request_rows(load)),
             ("telemetry", TELEMETRY_COLUMNS, _telemetry_rows(load)),
         )
     )
@@ -157,8 +157,9 @@ def _position_rows(load: BlockLoad) -> Iterator[tuple[Any, ...]]:
 
 
 def _request_rows(load: BlockLoad) -> Iterator[tuple[Any, ...]]:
+    day = rows.sweep_date(load.block)
     for key, request in load.requests:
-        yield (*_key(key), *_request(request))
+        yield (*_key(key), day, *_request(request))
 
 
 def _telemetry_rows(load: BlockLoad) -> Iterator[tuple[Any, ...]]:

@@ -1,5 +1,6 @@
 """Bring a database to the present schema: Alembic's revisions, then the views, in one transaction."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from alembic import command
@@ -9,6 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
 from pipeline.errors import UserError
+from pipeline.warehouse.partitions import ensure_partitions, months_from
 from pipeline.warehouse.tables.metadata import SCHEMA, STAGING_SCHEMA
 
 SQL = Path(__file__).resolve().parents[2] / "sql"
@@ -30,6 +32,7 @@ def migrate(engine: Engine) -> str:
         if found != head:
             _drop_views(connection)
             command.upgrade(config, "head")
+        ensure_partitions(connection, months_from(datetime.now(UTC).date()))
         apply_views(connection)
     return str(head)
 

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, text
+from sqlalchemy import Connection, Engine, text
 
 from pipeline.domain.validation import ValidationOutcome
 from pipeline.errors import EnvironmentFault, UserError
+from pipeline.warehouse.partitions import ensure_partitions
 from pipeline.warehouse.tables import (
     STAGED,
     AcceptancePosition,
@@ -33,6 +34,7 @@ from pipeline.warehouse.tables import (
     Workload,
 )
 from pipeline.warehouse.tables import Engine as EngineRow
+from pipeline.warehouse.upsert import delete_gone, upsert_documents, upsert_staged
 
 _SMALL: tuple[type[Row], ...] = (  # parents before children
     EngineRow,
@@ -48,6 +50,10 @@ _SMALL: tuple[type[Row], ...] = (  # parents before children
     CellOutcome,
 )
 _LARGE: tuple[type[Row], ...] = (Measurement, AcceptancePosition, Request, Telemetry)
+_SWEEP_DATE = (
+    "select cast(document ->> 'sweep_date' as date) from staging.document "
+    "where load_id = :load_id and table_name = 'sweep'"
+)
 
 
 def publish(engine: Engine, load_id: str, *, quarantined: Mapping[str, str] | None = None) -> None:
@@ -57,6 +63,7 @@ def publish(engine: Engine, load_id: str, *, quarantined: Mapping[str, str] | No
     same block had published and this one does not hold is removed. Publishing a published load again does nothing.
     Raises UserError when the load was already decided otherwise, EnvironmentFault when its staged rows were lost.
     """
+    _make_room(engine, load_id)
     with engine.begin() as connection:
         load = _claim(connection, load_id, done="published")
         if load is not None:
@@ -66,6 +73,7 @@ def publish(engine: Engine, load_id: str, *, quarantined: Mapping[str, str] | No
 
 def quarantine_load(engine: Engine, load_id: str, reason: str) -> None:
     """Publish none of a staged load's measurements: each measured cell gets the outcome `quarantined` and `reason`."""
+    _make_room(engine, load_id)
     with engine.begin() as connection:
         load = _claim(connection, load_id, done="quarantined")
         if load is not None:
@@ -127,6 +135,13 @@ def record_validation(engine: Engine, load_id: str, outcomes: Sequence[Validatio
             connection.execute(statement, values)
 
 
+def _make_room(engine: Engine, load_id: str) -> None:
+    """Make the partition that the load's requests go to, in a transaction of its own: others wait for its end."""
+    with engine.begin() as connection:
+        day = connection.execute(text(_SWEEP_DATE), {"load_id": load_id}).scalar_one_or_none()
+        ensure_partitions(connection, [day] if day else [])
+
+
 def _claim(connection: Connection, load_id: str, *, done: str) -> dict[str, Any] | None:
     """Lock the load and its block; return the load, or None when it is `done` already."""
     found = connection.execute(
@@ -160,19 +175,34 @@ def _publish(connection: Connection, load: Mapping[str, Any], quarantined: Mappi
         "load_id": load["load_id"],
         "sweep_id": load["sweep_id"],
         "block_id": load["block_id"],
+        "sweep_date": connection.execute(text(_SWEEP_DATE), {"load_id": load["load_id"]}).scalar_one(),
         "cells": list(quarantined),
         "reasons": json.dumps(dict(quarantined)),
     }
+    _require_same_day(connection, bound)
     _mark_quarantined(connection, bound)
     for model in _SMALL:
-        connection.execute(text(_upsert_document(model.table())), bound)
+        connection.execute(text(upsert_documents(model.table())), bound)
     _remove_what_is_gone(connection, bound)
     for model in _LARGE:
-        connection.execute(text(_upsert_staged(model.table())), bound)
+        connection.execute(text(upsert_staged(model.table())), bound)
     for name in STAGED:
         keep = "load_id = :load_id and not cell_id = any(:cells)"
         connection.execute(text(f"delete from staging.{name} where {keep}"), bound)
     connection.execute(text("delete from staging.document where load_id = :load_id"), bound)
+
+
+def _require_same_day(connection: Connection, bound: Mapping[str, Any]) -> None:
+    """Refuse a sweep that is here under another date: its requests would be there twice, in two partitions."""
+    there = connection.execute(
+        text("select sweep_date from warehouse.sweep where sweep_id = :sweep_id and sweep_date <> :sweep_date"), bound
+    ).scalar_one_or_none()
+    if there is not None:
+        message = (
+            f"Sweep {bound['sweep_id']} is in the warehouse as of {there}, and this run directory says "
+            f"{bound['sweep_date']}: they are two sweeps under one id. Give one of them another id."
+        )
+        raise UserError(message)
 
 
 def _mark_quarantined(connection: Connection, bound: Mapping[str, Any]) -> None:
@@ -189,18 +219,12 @@ def _mark_quarantined(connection: Connection, bound: Mapping[str, Any]) -> None:
 
 def _remove_what_is_gone(connection: Connection, bound: Mapping[str, Any]) -> None:
     """Remove what an earlier load of this block published and this one does not hold, and what was drawn from it."""
-    block = "t.sweep_id = :sweep_id and t.block_id = :block_id"
-    same = " and ".join(f"s.{name} = t.{name}" for name in _key(Measurement.table()))
+    for model in _LARGE:
+        connection.execute(text(delete_gone(model.table())), bound)
     connection.execute(
         text(
-            f"delete from warehouse.measurement as t where {block} and (t.cell_id = any(:cells) or not exists ("
-            f"select 1 from staging.measurement as s where s.load_id = :load_id and {same}))"
-        ),
-        bound,
-    )
-    connection.execute(
-        text(
-            f"delete from warehouse.cell_outcome as t where {block} and not exists ("
+            "delete from warehouse.cell_outcome as t where t.sweep_id = :sweep_id and t.block_id = :block_id "
+            "and not exists ("
             "select 1 from staging.document as s where s.load_id = :load_id and s.table_name = 'cell_outcome' "
             "and (s.document ->> 'start_index')::bigint = t.start_index and s.document ->> 'cell_id' = t.cell_id)"
         ),
@@ -222,40 +246,3 @@ def _decide(connection: Connection, load_id: str, *, state: str, reason: str | N
         text("update warehouse.load set state = :state, reason = :reason, decided_at = now() where load_id = :id"),
         {"state": state, "reason": reason, "id": load_id},
     )
-
-
-def _key(table: Table) -> list[str]:
-    return [column.name for column in table.primary_key.columns]
-
-
-def _upsert_document(table: Table) -> str:
-    """Return SQL that publishes a small table's documents."""
-    columns = [column.name for column in table.columns]
-    return (
-        f"insert into {table.fullname} ({', '.join(columns)}) "
-        f"select {', '.join(f'r.{name}' for name in columns)} from staging.document as d "
-        f"cross join lateral jsonb_populate_record(null::{table.fullname}, d.document) as r "
-        f"where d.load_id = :load_id and d.table_name = '{table.name}' "
-        f"order by {', '.join(f'r.{name}' for name in _key(table))} {_on_conflict(table)}"
-    )
-
-
-def _upsert_staged(table: Table) -> str:
-    """Return SQL that publishes a large table's staged rows, but those of quarantined cells."""
-    columns = ", ".join(column.name for column in table.columns)
-    return (
-        f"insert into {table.fullname} ({columns}) select {columns} from staging.{table.name} "
-        f"where load_id = :load_id and not cell_id = any(:cells) {_on_conflict(table)}"
-    )
-
-
-def _on_conflict(table: Table) -> str:
-    """Return the clause that rewrites a row only where it differs."""
-    key = _key(table)
-    rest = [column.name for column in table.columns if column.name not in key]
-    if not rest:
-        return f"on conflict ({', '.join(key)}) do nothing"
-    before = ", ".join(f"{table.name}.{name}" for name in rest)
-    after = ", ".join(f"excluded.{name}" for name in rest)
-    changes = ", ".join(f"{name} = excluded.{name}" for name in rest)
-    return f"on conflict ({', '.join(key)}) do update set {changes} where row({before}) is distinct from row({after})"

@@ -122,6 +122,7 @@ def paired_requests(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
         "using (sweep_id, block_id, start_index, attempt, cell_id, repetition) "
         "inner join warehouse.cell as c on r.cell_id = c.cell_id "
         "where r.sweep_id = :sweep_id "
+        "and r.sweep_date = (select s.sweep_date from warehouse.sweep as s where s.sweep_id = :sweep_id) "
         "order by r.block_id, r.start_index, r.attempt, r.cell_id, r.repetition, r.request_index",
         {"sweep_id": sweep_id},
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
@@ -130,6 +131,11 @@ def cell_row(cell: Cell) -> Row:
     }
 
 
+def sweep_date(block: Block) -> date:
+    """Return the day, in UTC, on which the block's sweep was planned."""
+    return datetime.fromisoformat(block.sweep.planned_at).astimezone(UTC).date()
+
+
 def sweep_row(block: Block) -> Row:
     """Return the row of the block's sweep."""
     sweep = block.sweep
@@ -138,6 +144,7 @@ def sweep_row(block: Block) -> Row:
         "matrix_name": sweep.matrix_name,
         "matrix_hash": sweep.matrix_hash,
         "planned_at": sweep.planned_at,
+        "sweep_date": sweep_date(block).isoformat(),
         "trigger": sweep.trigger,
     }
 

@@ -1,7 +1,8 @@
--- A speedup of a cell of which one arm was not measured in that sweep.
+-- A speedup of a cell of which one arm was not measured in that sweep on that machine, or of a baseline.
 select
     s.sweep_id,
     s.cell_id,
+    s.hardware_id,
     s.metric
 from warehouse.speedup as s
 inner join warehouse.cell as c
@@ -13,6 +14,7 @@ where
         where
             arm.sweep_id = s.sweep_id
             and arm.cell_id = s.cell_id
+            and arm.hardware_id = s.hardware_id
     )
     or not exists (
         select 1
@@ -20,5 +22,6 @@ where
         where
             baseline.sweep_id = s.sweep_id
             and baseline.cell_id = c.baseline_cell_id
+            and baseline.hardware_id = s.hardware_id
     )
     or c.cell_id = c.baseline_cell_id;

@@ -1,13 +1,19 @@
 """Alembic's environment. Runs only on a connection that pipeline.warehouse.migrate passes in, lock already held."""
 
+import re
+
 from alembic import context
 
 from pipeline.warehouse.tables import METADATA
 from pipeline.warehouse.tables.metadata import SCHEMA, STAGING_SCHEMA
 
+PARTITION = re.compile(r"request_\d{4}_\d{2}")  # made from their parent, which is compared
+
 
 def include_name(name, type_, parent_names):  # noqa: ARG001 - a hook that Alembic calls
     """Compare our two schemas and nothing else of the database."""
+    if type_ == "table":
+        return not PARTITION.fullmatch(name)
     return type_ != "schema" or name in {SCHEMA, STAGING_SCHEMA}
 
 

@@ -10,8 +10,11 @@ with counted as (
         m.cell_id,
         m.repetition,
         m.position,
-        m.hardware_id
+        m.hardware_id,
+        s.sweep_date
     from warehouse.measurement as m
+    inner join warehouse.sweep as s
+        on m.sweep_id = s.sweep_id
     inner join warehouse.cell as c
         on m.cell_id = c.cell_id
     where
@@ -39,7 +42,8 @@ latency as (
     from counted as m
     left join warehouse.request as r
         on
-            m.sweep_id = r.sweep_id
+            m.sweep_date = r.sweep_date
+            and m.sweep_id = r.sweep_id
             and m.block_id = r.block_id
             and m.start_index = r.start_index
             and m.attempt = r.attempt

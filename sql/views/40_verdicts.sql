@@ -74,21 +74,25 @@ left join warehouse.verdict as v
     on
         c.sweep_id = v.sweep_id
         and c.cell_id = v.cell_id
+        and c.hardware_id = v.hardware_id
         and c.status = 'measured'
 left join warehouse.speedup as judged
     on
         v.sweep_id = judged.sweep_id
         and v.cell_id = judged.cell_id
+        and v.hardware_id = judged.hardware_id
         and v.metric = judged.metric
 left join warehouse.speedup as decode
     on
         v.sweep_id = decode.sweep_id
         and v.cell_id = decode.cell_id
+        and v.hardware_id = decode.hardware_id
         and decode.metric = 'decode_speedup'
 left join warehouse.speedup as throughput
     on
         v.sweep_id = throughput.sweep_id
         and v.cell_id = throughput.cell_id
+        and v.hardware_id = throughput.hardware_id
         and throughput.metric = 'throughput_speedup'
 where not c.is_baseline;
 

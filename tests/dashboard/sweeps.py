@@ -75,17 +75,20 @@ def put_sweep(
         engine,
         sweep_id,
         speedups=[
-            build.speedup(cell_id, sweep_id=sweep_id, metric=metric, estimate=estimate)
+            build.speedup(cell_id, sweep_id=sweep_id, hardware=hardware, metric=metric, estimate=estimate)
             for cell_id, estimate in estimates.items()
             for metric in ("latency_speedup", "decode_speedup", "throughput_speedup")
         ],
-        verdicts=[_verdict(cell_id, sweep_id=sweep_id, estimate=value) for cell_id, value in estimates.items()],
+        verdicts=[
+            _verdict(cell_id, sweep_id=sweep_id, hardware=hardware, estimate=value)
+            for cell_id, value in estimates.items()
+        ],
     )
     engine.dispose()
 
 
-def _verdict(cell_id: str, *, sweep_id: str, estimate: float) -> Verdict:
-    verdict = build.verdict(cell_id, sweep_id=sweep_id, estimate=estimate)
+def _verdict(cell_id: str, *, sweep_id: str, hardware: Hardware, estimate: float) -> Verdict:
+    verdict = build.verdict(cell_id, sweep_id=sweep_id, hardware=hardware, estimate=estimate)
     return replace(verdict, verdict="not_worth_it") if verdict.upper < verdict.margin else verdict
 
 

@@ -18,7 +18,10 @@ FAULTS = {
     "overlapping_server_starts": (
         "update warehouse.server_start set started_at = timestamptz '2026-01-01 02:00:01+00' where start_index = 1"
     ),
-    "speedup_across_hardware": ("update warehouse.measurement set hardware_id = 'other' where position = 'closing'"),
+    "measurement_off_its_block": "update warehouse.measurement set hardware_id = 'other' where position = 'closing'",
+    "request_outside_its_month": (
+        "update warehouse.request set sweep_date = date '2026-01-02' where request_index = 0 and start_index = 1"
+    ),
     "speedup_without_baseline": f"delete from warehouse.measurement where cell_id = '{BASE}'",
     "verdict_older_than_its_data": "update warehouse.verdict set computed_at = computed_at - interval '1 day'",
     "verdict_without_its_speedup": "delete from warehouse.speedup",

@@ -27,12 +27,24 @@ def load(engine: Engine, *, sweep_id: str = "s1", day: int = 1, release: VllmRel
     publish(engine, stage(engine, build.block_load(planned, **how)))
 
 
-def conclude(engine: Engine, *, sweep_id: str = "s1", release: VllmRelease = build.ENGINE, estimate: float = 2.0):
+def conclude(
+    engine: Engine,
+    *,
+    sweep_id: str = "s1",
+    release: VllmRelease = build.ENGINE,
+    estimate: float = 2.0,
+    hardware=build.CPU,
+):
     cell_id = build.cell(engine=release).cell_id
     metrics = ("latency_speedup", "decode_speedup", "throughput_speedup")
-    speedups = [build.speedup(cell_id, sweep_id=sweep_id, metric=m, estimate=estimate) for m in metrics]
+    speedups = [
+        build.speedup(cell_id, sweep_id=sweep_id, hardware=hardware, metric=m, estimate=estimate) for m in metrics
+    ]
     write_derived(
-        engine, sweep_id, speedups=speedups, verdicts=[build.verdict(cell_id, sweep_id=sweep_id, estimate=estimate)]
+        engine,
+        sweep_id,
+        speedups=speedups,
+        verdicts=[build.verdict(cell_id, sweep_id=sweep_id, hardware=hardware, estimate=estimate)],
     )
 
 
@@ -113,7 +125,7 @@ def test_hardware_is_never_mixed(engine: Engine) -> None:
     load(engine)
     conclude(engine)
     load(engine, sweep_id="s2", day=2, hardware=build.GPU)
-    conclude(engine, sweep_id="s2", estimate=3.0)
+    conclude(engine, sweep_id="s2", estimate=3.0, hardware=build.GPU)
     found = queries.latest_verdicts(engine).set_index("hardware_kind")["estimate"]
     assert found.to_dict() == {"cpu": 2.0, "gpu": 3.0}
     only = queries.latest_verdicts(engine, hardware_id=build.GPU.hardware_id)

@@ -36,6 +36,7 @@ class Measured:
             self.windows,
             sweep_id="night",
             cell_id=self.cell_id,
+            hardware_id="gpu",
             baseline_cell_id=self.baseline_cell_id,
             starts=starts,
         )

@@ -226,11 +226,19 @@ def block_load(
     return replace(load, **changes)
 
 
-def speedup(cell_id: str, *, sweep_id: str = "s1", metric: str = "latency_speedup", estimate: float = 2.0) -> Speedup:
+def speedup(
+    cell_id: str,
+    *,
+    sweep_id: str = "s1",
+    hardware: Hardware = CPU,
+    metric: str = "latency_speedup",
+    estimate: float = 2.0,
+) -> Speedup:
     """Return a speedup whose interval is 10% of the estimate to each side."""
     return Speedup(
         sweep_id=sweep_id,
         cell_id=cell_id,
+        hardware_id=hardware.hardware_id,
         metric=metric,
         estimate=estimate,
         lower=0.9 * estimate,
@@ -250,11 +258,12 @@ def speedup(cell_id: str, *, sweep_id: str = "s1", metric: str = "latency_speedu
     )
 
 
-def verdict(cell_id: str, *, sweep_id: str = "s1", estimate: float = 2.0) -> Verdict:
+def verdict(cell_id: str, *, sweep_id: str = "s1", hardware: Hardware = CPU, estimate: float = 2.0) -> Verdict:
     """Return the verdict that goes with `speedup`."""
     return Verdict(
         sweep_id=sweep_id,
         cell_id=cell_id,
+        hardware_id=hardware.hardware_id,
         metric="latency_speedup",
         margin=1.05,
         verdict="worth_it" if 0.9 * estimate > 1.05 else "undecided",

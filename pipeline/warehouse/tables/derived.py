@@ -17,7 +17,10 @@ class Speedup(Row):
     __table_args__ = (
         CheckConstraint(METRICS, name="metric"),
         CheckConstraint("lower <= estimate and estimate <= upper and lower > 0", name="interval"),
-        {"comment": "One row a speedup of a speculative cell over its paired baseline in a sweep; > 1 is better."},
+        {
+            "comment": "One row a speedup of a speculative cell over its paired baseline in a sweep on one hardware; "
+            "> 1 is better."
+        },
     )
 
     sweep_id: Mapped[str] = mapped_column(
@@ -25,6 +28,9 @@ class Speedup(Row):
     )
     cell_id: Mapped[str] = mapped_column(
         ForeignKey("warehouse.cell.cell_id"), primary_key=True, index=True, comment="The speculative cell."
+    )
+    hardware_id: Mapped[str] = mapped_column(
+        ForeignKey("warehouse.hardware.hardware_id"), primary_key=True, index=True, comment="The machine of both arms."
     )
     metric: Mapped[str] = mapped_column(
         primary_key=True, comment="latency_speedup, decode_speedup or throughput_speedup."
@@ -56,7 +62,7 @@ class Verdict(Row):
     __table_args__ = (
         CheckConstraint(METRICS, name="metric"),
         CheckConstraint("verdict in ('worth_it', 'not_worth_it', 'undecided')", name="verdict"),
-        {"comment": "One row a speculative cell in a sweep: whether speculation is worth it there."},
+        {"comment": "One row a speculative cell in a sweep on one hardware: whether speculation is worth it there."},
     )
 
     sweep_id: Mapped[str] = mapped_column(
@@ -64,6 +70,9 @@ class Verdict(Row):
     )
     cell_id: Mapped[str] = mapped_column(
         ForeignKey("warehouse.cell.cell_id"), primary_key=True, index=True, comment="The speculative cell."
+    )
+    hardware_id: Mapped[str] = mapped_column(
+        ForeignKey("warehouse.hardware.hardware_id"), primary_key=True, index=True, comment="The machine of both arms."
     )
     metric: Mapped[str] = mapped_column(comment="The speedup that it judges.")
     margin: Mapped[float] = mapped_column(comment="Speedup from which it is worth it.")

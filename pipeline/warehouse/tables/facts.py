@@ -1,6 +1,6 @@
 """Facts of execution: sweeps, blocks, server starts, and what became of every planned cell."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 from sqlalchemy import CheckConstraint, ForeignKey, ForeignKeyConstraint
 from sqlalchemy.orm import Mapped, mapped_column
@@ -14,12 +14,18 @@ class Sweep(Row):
     """One execution of a matrix."""
 
     __tablename__ = "sweep"
-    __table_args__ = ({"comment": "One row an execution of a matrix."},)
+    __table_args__ = (
+        CheckConstraint("sweep_date = (planned_at at time zone 'UTC')::date", name="sweep_date"),
+        {"comment": "One row an execution of a matrix."},
+    )
 
     sweep_id: Mapped[str] = mapped_column(primary_key=True, comment="Natural key.")
     matrix_name: Mapped[str] = mapped_column(comment="Name of the matrix.")
     matrix_hash: Mapped[str] = mapped_column(comment="Hash of the matrix as it ran, overrides included.")
-    planned_at: Mapped[datetime] = mapped_column(index=True, comment="When it was planned: the sweep's date.")
+    planned_at: Mapped[datetime] = mapped_column(index=True, comment="When it was planned.")
+    sweep_date: Mapped[date] = mapped_column(
+        index=True, comment="Day of planned_at in UTC: the month of it is the partition of its requests."
+    )
     trigger: Mapped[str] = mapped_column(comment="What started it: cli, nightly, adhoc, demo, test.")
 
 

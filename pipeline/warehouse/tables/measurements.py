@@ -1,6 +1,6 @@
 """Facts of measurement: repetitions reduced to metrics, acceptance by position, and single requests."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 from sqlalchemy import BigInteger, CheckConstraint, Double, ForeignKey, ForeignKeyConstraint, Index
 from sqlalchemy.orm import Mapped, mapped_column
@@ -97,7 +97,12 @@ class Request(Row):
     __tablename__ = "request"
     __table_args__ = (
         _to_measurement(),
-        {"comment": "One row a request of a measured window, as the load client saw it. Holds no text."},
+        Index(None, "sweep_date", postgresql_using="brin"),
+        {
+            "comment": "One row a request of a measured window, as the load client saw it. Holds no text. One "
+            "partition a month of sweep_date (warehouse.ensure_request_partition).",
+            "postgresql_partition_by": "range (sweep_date)",
+        },
     )
 
     sweep_id: Mapped[str] = mapped_column(primary_key=True, comment="The sweep.")
@@ -107,6 +112,9 @@ class Request(Row):
     cell_id: Mapped[str] = mapped_column(primary_key=True, comment="The cell.")
     repetition: Mapped[int] = mapped_column(primary_key=True, comment="The repetition.")
     request_index: Mapped[int] = mapped_column(primary_key=True, comment="Order of sending, from 0.")
+    sweep_date: Mapped[date] = mapped_column(
+        primary_key=True, comment="The sweep's date (UTC): decides the partition; name it to read only one."
+    )
     prompt_id: Mapped[str] = mapped_column(comment="The prompt inside its set: what pairs arms.")
     seed: Mapped[int] = mapped_column(comment="Sampling seed sent with it; 0 is a seed.")
     ttft_ms: Mapped[float | None] = mapped_column(

@@ -1,9 +1,9 @@
 """What every table shares: schema, names of constraints, and which Postgres type a Python type becomes."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, DateTime, Double, MetaData, Table, Text
+from sqlalchemy import BigInteger, Date, DateTime, Double, MetaData, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase
 
@@ -31,6 +31,7 @@ class Row(DeclarativeBase):
         int: BigInteger(),
         float: Double(),
         datetime: DateTime(timezone=True),
+        date: Date(),
         dict[str, Any]: JSONB(),
         dict[str, str]: JSONB(),
         list[str]: JSONB(),

@@ -35,7 +35,9 @@ def window(cell: str, index: int, at_s: float, *, attempt: int = 1) -> Window:
 
 
 def speedups(samples: list[Sample], windows: list[Window], *, starts: StartVariance = NO_NOISE) -> dict[str, Speedup]:
-    found = cell_speedups(samples, windows, sweep_id="s", cell_id=ARM, baseline_cell_id=BASE, starts=starts)
+    found = cell_speedups(
+        samples, windows, sweep_id="s", cell_id=ARM, hardware_id="h", baseline_cell_id=BASE, starts=starts
+    )
     return {speedup.metric: speedup for speedup, _ in found}
 
 

@@ -16,6 +16,7 @@ def verdict(
     speedup = Speedup(
         sweep_id="s",
         cell_id="c",
+        hardware_id="h",
         metric="latency_speedup",
         estimate=estimate,
         lower=math.exp(interval.log_lower),
