@@ -13,6 +13,7 @@ Arrival = Literal["closed", "poisson", "fixed"]  # closed: a loop; poisson and f
 # Factors that came later enter the hash only where they differ from what was measured before they existed: a cell that
 # was measured in 2026 keeps its id.
 _LATER: dict[str, Any] = {"arrival": "closed", "request_rate": None, "prompt_tokens": None, "guided": False}
+_LATER_SETTINGS = ("attention_backend", "kv_cache_memory_bytes")  # the same, of the server
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,16 @@ class ServerSettings:
     dtype: str = "auto"
     seed: int = 0
     kv_cache_gib: int = 1  # VLLM_CPU_KVCACHE_SPACE; has no effect on CUDA
+    attention_backend: str | None = None  # in vLLM's words, such as FLASH_ATTN; None: vLLM chooses
+    kv_cache_memory_bytes: int | None = None  # CUDA: alike in every arm; None: what the share of the GPU leaves
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings as a JSON object."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        """Return the settings as a JSON object; those that came later only where they are set."""
+        return {
+            name: value
+            for name in self.__slots__
+            if (value := getattr(self, name)) is not None or name not in _LATER_SETTINGS
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class Cell:
     @property
     def series_id(self) -> str:
         """The cell without its engine version: what a trend over versions follows."""
-        return short_hash(self.factors() | {"engine": self.engine.platform})
+        return short_hash(self.factors() | {"engine": self.engine.kind})
 
     @property
     def baseline_cell_id(self) -> str:

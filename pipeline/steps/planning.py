@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.domain.block import LAYOUT_VERSION, Block, Sweep
 from pipeline.domain.cell import Cell
+from pipeline.engines.argv import flags_of
 from pipeline.engines.capability import unsupported
 from pipeline.errors import UserError
 from pipeline.matrix.expand import Expansion, expand
@@ -106,4 +107,5 @@ def unfinished(settings: Settings, expansion: Expansion) -> str | None:
 
 
 def _reason(cell: Cell) -> str | None:
-    return unsupported(cell.engine, cell.method, temperature=cell.temperature)
+    flags = flags_of(cell.server, engine=cell.engine)
+    return unsupported(cell.engine, cell.method, temperature=cell.temperature, flags=flags)

@@ -45,3 +45,19 @@ def test_a_changed_prompt_changes_the_workload() -> None:
         return Workload("w", "structured", "", (Prompt("p", "json", (("user", text),)),))
 
     assert workload("a").workload_id != workload("b").workload_id
+
+
+def test_settings_of_the_server_that_came_later_leave_older_ids_as_they_are() -> None:
+    cell = make_cell()
+    assert cell.server.as_json().keys().isdisjoint({"attention_backend", "kv_cache_memory_bytes"})
+    pinned = replace(cell, server=replace(cell.server, attention_backend="FLASH_ATTN"))
+    equal = replace(cell, server=replace(cell.server, kv_cache_memory_bytes=1000))
+    assert len({cell.cell_id, pinned.cell_id, equal.cell_id}) == 3
+
+
+def test_servers_that_run_already_are_an_engine_of_their_own_kind() -> None:
+    cell = make_cell()
+    external = replace(cell, engine=Engine("0.32.0", "cpu", external=(("none", "http://127.0.0.1:8000"),)))
+    assert external.engine.engine_id == "0.32.0-cpu-external"
+    assert (external.cell_id, external.series_id) != (cell.cell_id, cell.series_id)
+    assert external.series_id == replace(external, engine=replace(external.engine, version="0.33.0")).series_id

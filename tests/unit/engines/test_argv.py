@@ -103,6 +103,53 @@ def test_a_draft_is_given_by_its_path() -> None:
     assert said == {"method": "draft_model", "model": "/m/draft", "num_speculative_tokens": 3}
 
 
+def test_options_have_the_names_that_a_release_gives_them() -> None:
+    def said(version: str, **options: object) -> dict[str, object]:
+        method = Method(name="n", method="ngram", num_speculative_tokens=4, options=options)
+        found: dict[str, object] = json.loads(
+            value(argv(Engine(version, "cuda"), method=method), "--speculative-config")
+        )
+        return {key: found[key] for key in found.keys() - {"method", "num_speculative_tokens"}}
+
+    synthetic = {"rejection_sample_method": "synthetic", "synthetic_acceptance_length": 3.0}
+    assert said("0.32.0", **synthetic) == synthetic
+    assert said("0.19.1", **synthetic) == {
+        "rejection_sample_method": "synthetic",
+        "synthetic_acceptance_rate": 0.5,  # (3 - 1) / 4
+    }
+    assert said("0.20.0", rejection_sample_method="standard") == {"rejection_sample_method": "strict"}
+    assert said("0.21.0", draft_sample_method="probabilistic") == {"draft_sample_method": "gumbel"}
+
+
+def test_an_option_that_cannot_be_converted_is_the_matrix_s_mistake() -> None:
+    options = {"rejection_sample_method": "synthetic", "synthetic_acceptance_length": "long"}
+    method = Method(name="n", method="ngram", num_speculative_tokens=4, options=options)
+    with pytest.raises(UserError, match="synthetic_acceptance_length is 'long'"):
+        argv(Engine("0.19.0", "cuda"), method=method)
+
+
+def test_a_custom_method_goes_to_vllm_as_it_is() -> None:
+    options = {"synthetic_acceptance_length": 3.0, "range": "any"}
+    method = Method(name="c", method="custom:telepathy", num_speculative_tokens=4, options=options)
+    said = json.loads(value(argv(Engine("0.19.0", "cuda"), method=method), "--speculative-config"))
+    assert said == {"method": "telepathy", "num_speculative_tokens": 4} | options
+
+
+def test_the_attention_backend_is_a_flag_and_before_that_a_variable() -> None:
+    pinned = ServerSettings(attention_backend="FLASH_ATTN")
+    old, new = Engine("0.12.0", "cuda"), Engine("0.13.0", "cuda")
+    assert value(argv(new, server=pinned), "--attention-backend") == "FLASH_ATTN"
+    assert "VLLM_ATTENTION_BACKEND" not in environment(new, server=pinned)
+    assert "--attention-backend" not in argv(old, server=pinned)
+    assert environment(old, server=pinned)["VLLM_ATTENTION_BACKEND"] == "FLASH_ATTN"
+    assert "--attention-backend" not in argv(new)
+
+
+def test_the_kv_cache_can_be_made_alike_in_every_arm() -> None:
+    assert value(argv(CUDA, server=ServerSettings(kv_cache_memory_bytes=1000)), "--kv-cache-memory-bytes") == "1000"
+    assert "--kv-cache-memory-bytes" not in argv(CUDA)
+
+
 def test_dummy_weights_are_made_up_by_the_loader() -> None:
     assert value(argv(target=resolved("/m/t", weights="dummy")), "--load-format") == "dummy"
     assert "--load-format" not in argv()

@@ -14,6 +14,8 @@ import pytest
 
 from pipeline.domain.engine import Engine
 from pipeline.domain.method import Method
+from pipeline.domain.model import Model
+from pipeline.engines.argv import renamed
 from pipeline.engines.capability import METHODS, unsupported
 from pipeline.engines.startup_log import read
 from pipeline.measure.counters import difference
@@ -118,7 +120,10 @@ OPTIONS = (
     options(rejection_sample_method="synthetic", synthetic_acceptance_rate=0.5),
     options(rejection_sample_method="synthetic", synthetic_acceptance_rates=[0.5]),
     options(rejection_sample_method="synthetic", synthetic_acceptance_length=2.5),
+    options(rejection_sample_method="strict"),
     options(draft_sample_method="greedy"),
+    options(draft_sample_method="gumbel"),
+    options(draft_sample_method="probabilistic"),
 )
 
 
@@ -128,9 +133,11 @@ def test_the_capability_registry_refuses_what_a_server_of_that_release_refuses(f
     different = []
     for name in sorted(METHODS - {"none"}):
         for extra in OPTIONS:
-            method = Method(name="arm", method=name, num_speculative_tokens=3, options=extra)
-            ours = unsupported(Engine(version=version, platform="cuda"), method, temperature=0.0)
-            config = {"method": name, "num_speculative_tokens": 3} | extra
+            draft = Model(name="d", source="/m/d")
+            method = Method(name="arm", method=name, num_speculative_tokens=3, draft=draft, options=extra)
+            engine = Engine(version=version, platform="cuda")
+            ours = unsupported(engine, method, temperature=0.0)
+            config = {"method": name, "num_speculative_tokens": 3} | renamed(method, engine=engine)
             theirs = fake.release.Release(version, "cuda").speculation_error(config)
             if (ours is None) != (theirs is None):
                 different.append((name, extra, ours, theirs))

@@ -1,6 +1,6 @@
 """What each release has: flags, speculation methods and keys, metrics. Tables of (from, until), either end open.
 
-Read from the packages, 0.8.5 to 0.33.0. Not shared with pipeline.engines.capability: the tests compare the two.
+Read from the packages, 0.8.5 to 0.33.0. Not shared with pipeline/engines/registry.yaml: the tests compare the two.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ FLAGS: dict[str, Range] = {
 METHODS: dict[str, tuple[Range, ...]] = {
     "ngram": (ALWAYS,),
     "eagle": (ALWAYS,),
-    "eagle3": (("0.9.2", None),),
+    "eagle3": (("0.9.1", None),),
     "draft_model": ((None, "0.10"), ("0.15", None)),  # the V0 engine had it, the V1 engine got it later
     "mtp": (("0.11", None),),
     "suffix": (("0.11.1", None),),
@@ -48,7 +48,8 @@ KEYS: dict[str, Range] = {
     "prompt_lookup_min": ALWAYS,
     "prompt_lookup_max": ALWAYS,
     "disable_by_batch_size": (None, "0.17"),
-    "rejection_sample_method": ("0.19", None),
+    "parallel_drafting": ("0.16", None),
+    "rejection_sample_method": ("0.18", None),
     "synthetic_acceptance_rate": ("0.19", "0.20"),
     "synthetic_acceptance_rates": ("0.20", None),
     "synthetic_acceptance_length": ("0.20", None),
@@ -57,6 +58,8 @@ KEYS: dict[str, Range] = {
 }
 VALUES: dict[tuple[str, str], Range] = {
     ("rejection_sample_method", "synthetic"): ("0.19", None),
+    ("rejection_sample_method", "strict"): ("0.18", "0.21"),
+    ("rejection_sample_method", "probabilistic"): ("0.18", "0.21"),
     ("rejection_sample_method", "standard"): ("0.21", None),
     ("rejection_sample_method", "block"): ("0.25", None),
     ("rejection_sample_method", "fly"): ("0.33", None),
