@@ -1,4 +1,4 @@
-"""`specwatch demo`: everything up, one real sweep through Airflow, the verdicts, the dashboard left running."""
+"""`specwatch demo`: everything up, the recorded sweeps, one real sweep through Airflow, the verdicts."""
 
 import signal
 import sys
@@ -7,7 +7,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from pipeline.cli.output import say, tell
+from pipeline.cli.output import progress_bar, say, tell
+from pipeline.cli.samples import read_samples
 from pipeline.cli.system import start
 from pipeline.cli.trigger import run_address, watch
 from pipeline.cli.verdict import read_verdicts, show
@@ -41,6 +42,8 @@ def _sweep(settings: Settings, matrix: str) -> bool:
     began = time.monotonic()
     state = start(settings, nightly_cron="off")  # a night that was missed would run before the demo's own sweep
     tell(f"everything is up after {time.monotonic() - began:.0f} s")
+    with progress_bar("recorded sweeps") as (progress, report):
+        read_samples(settings, report=report, progress=progress)  # before the sweep: it must not run beside a window
     api = Airflow(state.airflow_url, Path(state.passwords_file))
     run_id = trigger(api, DAG, conf={"matrix": matrix})
     tell(f"triggered {DAG} with {matrix}: {run_address(state, DAG, run_id)}")

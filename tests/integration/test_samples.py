@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import text
 
 from pipeline import steps
+from pipeline.cli import samples
 from pipeline.records.block import read_starts
-from pipeline.settings import REPOSITORY
+from pipeline.settings import REPOSITORY, load_settings
 from pipeline.warehouse.database import open_warehouse
 
 SAMPLES = sorted(path.parent for path in (REPOSITORY / "samples").glob("*/sweep.json"))
@@ -30,6 +31,17 @@ def test_a_sample_is_published_whole(
     steps.analyze_sweep(sample.name, report=quiet)
     counts = steps.check_sweep(str(copy), report=quiet)
     assert set(counts) == {"sweep_id", "measured"}
+
+
+def test_the_demo_reads_each_sample_once(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAREHOUSE_URL", database_url)
+    monkeypatch.setattr(samples, "SAMPLES", tmp_path)
+    shutil.copytree(SAMPLES[0], tmp_path / SAMPLES[0].name)
+    told: list[tuple[int, int]] = []
+    first = samples.read_samples(load_settings(), report=quiet, progress=lambda done, of, _: told.append((done, of)))
+    assert first == [SAMPLES[0].name]
+    assert told == [(1, 1)]
+    assert samples.read_samples(load_settings(), report=quiet, progress=None) == []
 
 
 def test_the_h200_is_called_what_it_is_and_its_engine_explains_itself(

@@ -39,6 +39,7 @@ def airflow(monkeypatch: pytest.MonkeyPatch, ended: list[Path]) -> Iterator[Fake
 
         monkeypatch.setattr(time, "sleep", lambda _: None)
         monkeypatch.setattr(demo, "start", start)
+        monkeypatch.setattr(demo, "read_samples", lambda _, **__: [])
         monkeypatch.setattr(demo, "read_verdicts", lambda sweep_id: [])
         monkeypatch.setattr(demo, "down", lambda home, **_: ended.append(home))
         yield fake
