@@ -29,7 +29,7 @@ class RequestRecord:
     chunk_tokens: tuple[int, ...] = ()  # cumulative completion tokens at each chunk
     finish_reason: str | None = None
     text: str | None = None
-    error: str | None = None  # class: timeout, refused, http_4xx, http_5xx, broken_stream, token_mismatch
+    error: str | None = None  # class: timeout, refused, http_4xx, http_5xx, broken_stream, token_mismatch, cancelled
     error_detail: str | None = None
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 _BODY_SHOWN = 300
-_TEXT_KEYS = ("reasoning", "reasoning_content", "content")
+_REASONING_KEYS = ("reasoning", "reasoning_content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Stream:
     prompt_tokens: int | None
     output_tokens: int | None
     finish_reason: str | None
-    text: str
+    text: str  # reasoning and answer, as they came
+    answer: str  # without the reasoning: what the next turn of a conversation quotes
     error: str | None
     error_detail: str | None
 
@@ -34,7 +35,7 @@ def read_stream(reads: Sequence[tuple[int, bytes]], *, status: int) -> Stream:
     if status != 200:
         body = b"".join(content for _, content in reads)
         kind = "http_4xx" if 400 <= status < 500 else "http_5xx"
-        return _broken(kind, f"HTTP {status}: {body[:_BODY_SHOWN].decode(errors='replace')}")
+        return broken(kind, f"HTTP {status}: {body[:_BODY_SHOWN].decode(errors='replace')}")
     parser = _Parser()
     for at_ns, data in _events(reads):
         if data == b"[DONE]":
@@ -43,13 +44,14 @@ def read_stream(reads: Sequence[tuple[int, bytes]], *, status: int) -> Stream:
         try:
             event = orjson.loads(data)
         except orjson.JSONDecodeError:
-            return _broken("broken_stream", f"not JSON: {data[:_BODY_SHOWN].decode(errors='replace')}")
+            return broken("broken_stream", f"not JSON: {data[:_BODY_SHOWN].decode(errors='replace')}")
         parser.take(at_ns, event)
     return parser.result()
 
 
-def _broken(kind: str, detail: str) -> Stream:
-    return Stream((), (), None, None, None, "", kind, detail)
+def broken(error: str, detail: str) -> Stream:
+    """Return the stream of an answer of which nothing can be used."""
+    return Stream((), (), None, None, None, "", "", error, detail)
 
 
 def _events(reads: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
@@ -58,7 +60,7 @@ def _events(reads: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         pending += content
         *complete, pending = pending.replace(b"\r\n", b"\n").split(b"\n\n")
         for event in complete:
-            data = b"".join(line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:"))
+            data = b"\n".join(line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:"))
             if data:
                 yield at_ns, data
 
@@ -70,6 +72,7 @@ class _Parser:
         self.chunk_ns: list[int] = []
         self.chunk_tokens: list[int] = []
         self.texts: list[str] = []
+        self.answers: list[str] = []
         self.prompt_tokens: int | None = None
         self.output_tokens: int | None = None
         self.finish_reason: str | None = None
@@ -91,7 +94,11 @@ class _Parser:
 
     def _take_choice(self, at_ns: int, choice: dict[str, Any], total: int) -> None:
         delta = choice.get("delta") or {}
-        self.texts.extend(delta[key] for key in _TEXT_KEYS if delta.get(key))
+        self.texts.extend(delta[key] for key in _REASONING_KEYS if delta.get(key))
+        content = delta.get("content") or choice.get("text")  # of a chat, or of a completion
+        if content:
+            self.texts.append(content)
+            self.answers.append(content)
         self.finish_reason = choice.get("finish_reason") or self.finish_reason
         if total > (self.chunk_tokens[-1] if self.chunk_tokens else 0):
             self.chunk_ns.append(at_ns)
@@ -116,6 +123,7 @@ class _Parser:
             output_tokens=self.output_tokens,
             finish_reason=self.finish_reason,
             text="".join(self.texts),
+            answer="".join(self.answers),
             error=error,
             error_detail=detail,
         )

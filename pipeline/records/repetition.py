@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 from pipeline.domain.block import LAYOUT_VERSION
-from pipeline.domain.request import RequestRecord
+from pipeline.domain.request import ClientFacts, RequestRecord
 from pipeline.errors import UserError
 from pipeline.records import files
 from pipeline.records.layout import AFTER_FILE, BEFORE_FILE, MANIFEST_FILE, REQUESTS_FILE
@@ -31,6 +31,7 @@ class Manifest:
     origin_ns: int  # monotonic clock at started_at; times in the requests are on that clock
     client_cpu_s: float  # CPU time of the load client in the window
     files: dict[str, str]  # name -> sha256
+    client: ClientFacts | None = None  # None: recorded before 2026-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Window:
     ended_at_s: float
     origin_ns: int
     client_cpu_s: float
+    client: ClientFacts | None = None
 
 
 def write_repetition(
@@ -77,6 +79,7 @@ def write_repetition(
         origin_ns=window.origin_ns,
         client_cpu_s=window.client_cpu_s,
         files=hashes,
+        client=window.client,
     )
     files.write_bytes(directory / MANIFEST_FILE, files.dump(manifest, Manifest))
 
@@ -99,6 +102,7 @@ def read_window(directory: Path) -> tuple[Manifest, Window]:
         ended_at_s=manifest.ended_at_s,
         origin_ns=manifest.origin_ns,
         client_cpu_s=manifest.client_cpu_s,
+        client=manifest.client,
     )
     return manifest, window
 

@@ -100,11 +100,14 @@ def run_start(bench: "Bench", todo: Todo) -> None:
 def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetition: int, number: int) -> None:
     load = Load(
         prompts=bench.workloads[cell.workload_id].prompts[: cell.prompts],
-        concurrency=cell.concurrency or 1,
+        concurrency=cell.concurrency,
         output_tokens=cell.output_tokens,
         temperature=cell.temperature,
         seed=cell.seed,
         request_timeout_s=bench.settings.request_timeout_s,
+        arrival=cell.arrival,
+        request_rate=cell.request_rate,
+        guided=cell.guided,
     )
     window = measure_window(server, load)
     attempt = attempt_directory(bench.directory, todo.start, todo.attempt)
@@ -134,7 +137,8 @@ def measure_window(server: Server, load: Load) -> Window:
         started_at_s=driven.started_at_s,
         ended_at_s=driven.ended_at_s,
         origin_ns=driven.origin_ns,
-        client_cpu_s=driven.client_cpu_s,
+        client_cpu_s=driven.client.cpu_s,
+        client=driven.client,
     )
 
 
