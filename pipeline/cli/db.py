@@ -1,24 +1,54 @@
 """`specwatch db`: the warehouse itself."""
 
+from pathlib import Path
 from typing import Any
 
-from pipeline.cli.output import say, say_json, tell
+from pipeline.cli.output import say, say_json, table, tell
 from pipeline.errors import EXIT_DONE, EXIT_ENVIRONMENT
 from pipeline.settings import Settings, load_settings
 
 
 def run(arguments: Any) -> int:
-    """Start, stop, migrate, or print the address."""
+    """Start, stop, migrate, print the address, back up, restore, or drop what is past its time."""
     settings = load_settings()
-    if arguments.action == "down":
-        return _down(settings)
-    if arguments.action == "url":
-        return _url(settings, as_json=arguments.json)
+    actions = {
+        "down": lambda: _down(settings),
+        "url": lambda: _url(settings, as_json=arguments.json),
+        "backup": lambda: _backup(arguments),
+        "restore": lambda: _restore(arguments),
+    }
+    return actions.get(arguments.action, lambda: _up(settings))()
+
+
+def _up(settings: Settings) -> int:
     from pipeline.steps.warehousing import migrate_warehouse, warehouse_url
 
     url = warehouse_url(settings)
     migrate_warehouse(url)
     tell("the warehouse is up and at this release's schema")
+    return EXIT_DONE
+
+
+def _backup(arguments: Any) -> int:
+    from pipeline.steps.backing_up import backup_warehouse
+
+    done = backup_warehouse(Path(arguments.file) if arguments.file else None, report=tell)
+    if arguments.json:
+        say_json(done)
+    else:
+        say(f"{sum(t['rows'] for t in done['tables'])} rows of {len(done['tables'])} tables: {done['file']}")
+    return EXIT_DONE
+
+
+def _restore(arguments: Any) -> int:
+    from pipeline.steps.backing_up import restore_warehouse
+
+    done = restore_warehouse(Path(arguments.file), into=arguments.into, replace=arguments.replace, report=tell)
+    if arguments.json:
+        say_json(done)
+        return EXIT_DONE
+    table(("table", "rows", "checksum"), [(t["table"], t["rows"], t["checksum"]) for t in done["tables"]])
+    say(f"database {done['database']} holds what was backed up at {done['made_at']}: every count and checksum agrees")
     return EXIT_DONE
 
 

@@ -73,8 +73,23 @@ def _warehouse(commands: "Commands") -> None:
     export.add_argument("--format", choices=["parquet", "csv", "json"], help="default: by the file's ending, else CSV")
     export.add_argument("--where", action="append", metavar="KEY=VALUE", help="sweep=, version=, hardware= or a column")
     export.add_argument("-o", "--output", metavar="FILE", help="a file, or - for standard output (default)")
-    database = _add(commands, "db", "db", "the warehouse: start or stop the embedded one, migrate, print its address")
-    database.add_argument("action", choices=["up", "down", "migrate", "url"])
+    _database(commands)
+
+
+def _database(commands: "Commands") -> None:
+    text = "the warehouse: start or stop the embedded one, migrate, back up, restore, print its address"
+    database = commands.add_parser("db", help=text, description=text)
+    actions = database.add_subparsers(metavar="ACTION", dest="action", required=True)
+    _add(actions, "up", "db", "start the embedded one, at this release's schema")
+    _add(actions, "down", "db", "stop the embedded one")
+    _add(actions, "migrate", "db", "bring it to this release's schema")
+    _add(actions, "url", "db", "print its address, password included")
+    backup = _add(actions, "backup", "db", "write it to one file, with counts and checksums")
+    backup.add_argument("file", nargs="?", metavar="FILE", help="default: a dated file in SPECWATCH_HOME/backups")
+    restore = _add(actions, "restore", "db", "put a backup into an empty database; proven by checksums")
+    restore.add_argument("file", metavar="FILE")
+    restore.add_argument("--into", metavar="NAME", help="into this database of the same server, made if need be")
+    restore.add_argument("--replace", action="store_true", help="in place of the rows that are there")
 
 
 def _system(commands: "Commands") -> None:

@@ -56,13 +56,19 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
     Raises EnvironmentFault when the disk does not take it.
     """
+    with whole_path(path) as temporary, temporary.open("wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def whole_path(path: Path) -> Iterator[Path]:
+    """The same for a program that opens the file itself: yield where to write."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield temporary
         temporary.replace(path)
     except OSError as error:
         message = f"{path} could not be written: {error.strerror or error}. Nothing was left there."

