@@ -1,74 +1,133 @@
-"""`specwatch plan`: what a matrix would measure. Changes nothing."""
+"""`specwatch plan`: what a matrix would measure, what it needs and what it takes. Changes nothing."""
 
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from pipeline.cli.output import chosen, duration, say, say_json, table
-from pipeline.domain.block import Block
+from pipeline.domain.block import SkippedCell
 from pipeline.errors import EXIT_DONE
-from pipeline.plan.remaining import Todo, seconds
-from pipeline.steps.planning import expand_matrix, plan_blocks
-
-# Rough figures for the estimate only, by platform: output tokens/s of one stream, s of a server start.
-ASSUMED = {"cpu": (25.0, 60.0), "cuda": (60.0, 120.0)}
+from pipeline.plan.budget import REASON
+from pipeline.plan.fit import GIB, Fit
+from pipeline.steps.previewing import Arm, PlannedBlock, Preview, preview
 
 
 def run(arguments: Any) -> int:
     """Expand, order, print."""
-    expansion = expand_matrix(arguments.matrix, overrides=chosen(arguments))
-    _, blocks = plan_blocks(expansion, sweep_id="plan", trigger="cli", planned_at="")
+    found = preview(arguments.matrix, overrides=chosen(arguments))
     if arguments.json:
-        say_json(_document(blocks, expansion.matrix_hash))
+        say_json(_document(found))
         return EXIT_DONE
-    total = 0.0
-    for block in blocks:
-        total += estimate(block)
-        say(f"block {block.block_id}: {len(block.starts)} server starts, about {duration(estimate(block))}")
-        rows = [
-            (start.index, start.position, start.method.name, len(start.cells), len(start.cells) * block.repetitions)
-            for start in block.starts
-        ]
-        table(("start", "position", "method", "cells", "repetitions"), rows)
-        if block.skipped:
-            table(
-                ("skipped cell", "reason"),
-                [(skip.cell.label, skip.reason) for skip in block.skipped],
-            )
-    cells = sum(len(s.cells) for b in blocks for s in b.starts if s.position == "arm")
-    skipped = sum(len(block.skipped) for block in blocks)
-    say(f"{cells} speculative cells to measure, {skipped} skipped; about {duration(total)} (an estimate)")
+    _head(found)
+    for planned in found.blocks:
+        _block(planned)
+    _foot(found)
     return EXIT_DONE
 
 
-def estimate(block: Block) -> float:
-    """Return an estimate of the block's time in s, from assumed speeds."""
-    tokens_per_s, start_s = ASSUMED[block.engine.platform]
-    todo = [
-        Todo(start=s, attempt=1, repetitions=tuple((c, r) for c in s.cells for r in range(block.repetitions)))
-        for s in block.starts
-    ]
-    return seconds(todo, tokens_per_s=tokens_per_s, start_s=start_s)
+def _head(found: Preview) -> None:
+    memory = f", {found.memory_bytes / GIB:.0f} GiB" if found.memory_bytes else ""
+    where = f"{found.accelerator}{memory}" if found.accelerator else "no GPU is stated (hardware) or found here"
+    say(f"matrix {found.name} ({found.matrix_hash}) for {where}")
 
 
-def _document(blocks: list[Block], matrix_hash: str) -> dict[str, Any]:
+def _block(planned: PlannedBlock) -> None:
+    block = planned.block
+    say(
+        f"\nblock {block.block_id}: {len(block.starts)} server starts, about {duration(planned.seconds)}"
+        f" ({_basis(planned)})"
+    )
+    if planned.arms:
+        rows = [
+            (
+                *(arm.start.index, arm.start.position, arm.start.method.name, len(arm.start.cells)),
+                *(len(arm.start.cells) * block.repetitions, duration(arm.seconds), *_sizes(arm.fit)),
+            )
+            for arm in planned.arms
+        ]
+        table(("start", "position", "method", "cells", "repetitions", "time", "weights", "KV room", "memory"), rows)
+    for arm in planned.arms:
+        if arm.start.position != "closing":  # it is started as the opening one is
+            say(f"{arm.start.method.name}: {shlex.join(arm.argv)}")
+    for warning in planned.warnings:
+        say(f"warning: {warning}")
+    _skipped(block.skipped)
+
+
+def _skipped(skipped: Sequence[SkippedCell]) -> None:
+    if not skipped:
+        return
+    table(("skipped cell", "reason"), [(skip.cell.label, skip.reason) for skip in skipped])
+
+
+def _sizes(found: Fit) -> tuple[str | None, str | None, str]:
+    weights = None if found.weight_bytes is None else _gib(found.weight_bytes + (found.draft_bytes or 0))
+    room = None if found.room_bytes is None else _gib(found.room_bytes)
+    return weights, room, f"{found.state}: {found.reason}"
+
+
+def _gib(size: int) -> str:
+    return f"{size / GIB:.1f} GiB"
+
+
+def _basis(planned: PlannedBlock) -> str:
+    return "as recorded here before" if planned.basis == "recorded" else "an estimate"
+
+
+def _foot(found: Preview) -> None:
+    skipped = [skip for planned in found.blocks for skip in planned.block.skipped]
+    beyond = sum(1 for skip in skipped if skip.reason.startswith(REASON))
+    left_out = f" ({beyond} of them beyond the budget)" if beyond else ""
+    budget = "" if found.budget_hours is None else f" of a budget of {found.budget_hours:g}"
+    say(
+        f"\n{_cells(found)} speculative cells to measure, {len(skipped)} skipped{left_out}; about "
+        f"{duration(found.seconds)} on one machine, {found.seconds / 3600:.2f} {_unit(found)}{budget}"
+    )
+
+
+def _cells(found: Preview) -> int:
+    return sum(
+        len(start.cells) for planned in found.blocks for start in planned.block.starts if start.position == "arm"
+    )
+
+
+def _unit(found: Preview) -> str:
+    return "GPU-hours" if any(p.block.engine.platform == "cuda" for p in found.blocks) else "machine-hours (CPU)"
+
+
+def _document(found: Preview) -> dict[str, Any]:
     return {
-        "matrix_hash": matrix_hash,
-        "blocks": [
-            {
-                "block_id": block.block_id,
-                "engine": block.engine.engine_id,
-                "target": block.target.name,
-                "estimated_s": round(estimate(block)),
-                "starts": [
-                    {
-                        "index": start.index,
-                        "position": start.position,
-                        "method": start.method.name,
-                        "cells": [cell.as_json() for cell in start.cells],
-                    }
-                    for start in block.starts
-                ],
-                "skipped": [{"cell": skip.cell.as_json(), "reason": skip.reason} for skip in block.skipped],
-            }
-            for block in blocks
-        ],
+        "matrix": found.name,
+        "matrix_hash": found.matrix_hash,
+        "hardware": {"name": found.accelerator, "memory_bytes": found.memory_bytes},
+        "budget_hours": found.budget_hours,
+        "estimated_s": round(found.seconds),
+        "blocks": [_block_document(planned) for planned in found.blocks],
+    }
+
+
+def _block_document(planned: PlannedBlock) -> dict[str, Any]:
+    block = planned.block
+    return {
+        "block_id": block.block_id,
+        "engine": block.engine.engine_id,
+        "target": block.target.name,
+        "estimated_s": round(planned.seconds),
+        "basis": planned.basis,
+        "warnings": list(planned.warnings),
+        "starts": [_arm_document(arm) for arm in planned.arms],
+        "skipped": [{"cell": skip.cell.as_json(), "reason": skip.reason} for skip in block.skipped],
+    }
+
+
+def _arm_document(arm: Arm) -> dict[str, Any]:
+    return {
+        "index": arm.start.index,
+        "position": arm.start.position,
+        "method": arm.start.method.name,
+        "acceptance": arm.start.method.acceptance,
+        "argv": list(arm.argv),
+        "estimated_s": round(arm.seconds),
+        "fit": {name: getattr(arm.fit, name) for name in arm.fit.__slots__},
+        "cells": [cell.as_json() for cell in arm.start.cells],
     }

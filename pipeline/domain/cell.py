@@ -91,7 +91,11 @@ class Cell:
     @property
     def baseline_cell_id(self) -> str:
         """The id of the cell that differs only in having no speculation (its own id for a baseline)."""
-        return replace(self, method=Method(name=BASELINE, method=BASELINE)).cell_id
+        return self.baseline().cell_id
+
+    def baseline(self) -> "Cell":
+        """Return the cell that differs only in having no speculation."""
+        return replace(self, method=Method(name=BASELINE, method=BASELINE))
 
     @property
     def workload_id(self) -> str:

@@ -10,6 +10,28 @@ from pipeline.domain.model import Model
 Acceptance = Literal["none", "real", "synthetic"]
 BASELINE = "none"
 
+Drafting = Literal["nothing", "model", "head"]
+# What drafts: the target's own text or weights (nothing more), a whole model, or a head trained for one target.
+_DRAFTING: dict[str, Drafting] = {
+    "none": "nothing",
+    "ngram": "nothing",
+    "ngram_gpu": "nothing",
+    "suffix": "nothing",
+    "mtp": "nothing",  # its layers are in the target's checkpoint; a family that ships them apart names a draft
+    "draft_model": "model",
+    "eagle": "head",
+    "eagle3": "head",
+    "medusa": "head",
+    "mlp_speculator": "head",
+    "dflash": "head",
+    "dspark": "head",
+}
+
+
+def drafting(method: str) -> Drafting | None:
+    """Return what `method` drafts with; None for one that this release does not know, which is passed on as it is."""
+    return _DRAFTING.get(method)
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -25,6 +47,11 @@ class Method:
     def is_baseline(self) -> bool:
         """Whether this arm decodes without speculation."""
         return self.method == BASELINE
+
+    @property
+    def draft_is_head(self) -> bool:
+        """Whether the draft is a head on the target's hidden states: no tokenizer and no size ratio of its own."""
+        return self.draft is not None and drafting(self.method) != "model"
 
     @property
     def acceptance(self) -> Acceptance:

@@ -1,4 +1,4 @@
-"""A target or draft model: where it comes from and, once resolved, exactly which weights."""
+"""A target or draft model: where it comes from, how large it is and, once resolved, exactly which weights."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,7 +12,8 @@ Weights = Literal["real", "dummy"]
 class Model:
     """A model as the matrix names it.
 
-    `source` is a local path, a hub id (`org/name`), or `embedded:NAME` for one that Specwatch prepares from a package.
+    `source` is a local path, a hub id (`org/name`), `embedded:NAME` for one that Specwatch prepares from a package, or
+    `shape:NAME` for random weights of a public model's sizes (with `weights` dummy).
     """
 
     name: str
@@ -31,6 +32,27 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
+class Shape:
+    """Sizes from which memory and time follow. None where the source does not say."""
+
+    source: str  # where the sizes come from, for a person
+    parameters: int | None = None
+    weight_bytes: int | None = None  # of the checkpoint, where it is not parameters x dtype
+    dtype: str = "bfloat16"  # of the checkpoint
+    layers: int | None = None
+    hidden_size: int | None = None
+    heads: int | None = None
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    intermediate_size: int | None = None
+    vocab_size: int | None = None
+    tied_embeddings: bool = False
+    kv_layers: int | None = None  # layers that keep keys and values; None: all
+    state_bytes: int = 0  # a sequence's state in layers of linear attention
+    architecture: str | None = None  # transformers' model_type
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedModel:
     """A model on this machine: what vLLM is given, and the content that was found there."""
 
@@ -41,7 +63,7 @@ class ResolvedModel:
     hidden_size: int | None
     parameters: int | None
     vocab_size: int | None
-    tokenizer_hash: str | None  # of tokenizer.json; target and draft must agree
+    tokenizer_hash: str | None  # of its vocabulary, merges and special tokens; target and draft must agree
 
     @property
     def model_id(self) -> str:

@@ -10,7 +10,7 @@ from pipeline.domain.method import BASELINE, Method
 from pipeline.domain.model import Model
 from pipeline.domain.workload import Workload
 from pipeline.errors import UserError
-from pipeline.matrix.schema import MatrixFile, MethodEntry, ModelEntry
+from pipeline.matrix.schema import HardwareEntry, MatrixFile, MethodEntry, ModelEntry
 
 BASELINE_METHOD = Method(name=BASELINE, method=BASELINE)
 
@@ -34,6 +34,8 @@ class Expansion:
     seed: int
     groups: tuple[Group, ...]
     workloads: tuple[Workload, ...]
+    hardware: HardwareEntry | None = None
+    budget_gpu_hours: float | None = None
 
 
 def expand(matrix: MatrixFile, *, workloads: Mapping[str, Workload]) -> Expansion:
@@ -48,7 +50,10 @@ def expand(matrix: MatrixFile, *, workloads: Mapping[str, Workload]) -> Expansio
             raise UserError(message)
     server = ServerSettings(**matrix.server.model_dump())
     drafts = {entry.name: _model(entry) for entry in matrix.drafts}
-    methods = [BASELINE_METHOD, *(_method(e, drafts) for e in matrix.methods if e.method != BASELINE)]
+    methods = [
+        (BASELINE_METHOD, None),
+        *((_method(e, drafts), e.targets) for e in matrix.methods if e.method != BASELINE),
+    ]
     groups = []
     for engine_entry in matrix.engines:
         engine = Engine(**engine_entry.model_dump())
@@ -74,17 +79,31 @@ def expand(matrix: MatrixFile, *, workloads: Mapping[str, Workload]) -> Expansio
                         for concurrency in matrix.concurrency
                     ),
                 )
-                for method in methods
+                for method, only in methods
+                if only is None or target.name in only
             )
             groups.append(Group(engine=engine, target=target, arms=arms))
     return Expansion(
         name=matrix.name,
-        matrix_hash=short_hash(matrix.model_dump(mode="json", exclude={"description"})),
+        matrix_hash=_hash(matrix),
         repetitions=matrix.repetitions,
         seed=matrix.seed,
         groups=tuple(groups),
         workloads=tuple(workloads[name] for name in matrix.workloads),
+        hardware=matrix.hardware,
+        budget_gpu_hours=matrix.budget_gpu_hours,
     )
+
+
+def _hash(matrix: MatrixFile) -> str:
+    """Hash what decides which cells there are; a key that came later enters only where it is used."""
+    document = matrix.model_dump(mode="json", exclude={"description", "hardware"})
+    if document["budget_gpu_hours"] is None:
+        del document["budget_gpu_hours"]
+    for method in document["methods"]:
+        if method["targets"] is None:
+            del method["targets"]
+    return short_hash(document)
 
 
 def _model(entry: ModelEntry) -> Model:

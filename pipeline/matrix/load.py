@@ -17,6 +17,7 @@ from pipeline.matrix.schema import (
     MATRIX_VERSION,
     EngineEntry,
     FactorMisfit,
+    HardwareEntry,
     MatrixFile,
     MethodEntry,
     ModelEntry,
@@ -31,6 +32,7 @@ _ENTRIES: dict[str, type[BaseModel]] = {
     "drafts": ModelEntry,
     "methods": MethodEntry,
     "server": ServerEntry,
+    "hardware": HardwareEntry,
 }
 
 

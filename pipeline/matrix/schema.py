@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from packaging.version import InvalidVersion, Version
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from pipeline.domain.method import BASELINE
+from pipeline.domain.method import BASELINE, drafting
 
 MATRIX_VERSION = 1
 
@@ -62,6 +62,7 @@ class MethodEntry(_Entry):
     num_speculative_tokens: int | None = None
     draft: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
+    targets: list[str] | None = None  # only with these targets; None: with every one
 
     @property
     def arm(self) -> str:
@@ -86,8 +87,8 @@ class MethodEntry(_Entry):
             k = self.num_speculative_tokens
             message = f"num_speculative_tokens is {k}; it must be at least 1 (for no speculation use method none)"
             raise ValueError(message)
-        if self.method == "draft_model" and not self.draft:
-            message = "method draft_model needs `draft`, the name of an entry under drafts"
+        if drafting(self.method) in ("model", "head") and not self.draft:
+            message = f"method {self.method} needs `draft`, the name of an entry under drafts"
             raise ValueError(message)
         if {"model", "method", "num_speculative_tokens"} & self.options.keys():
             message = "options repeats a key that has a field of its own (method, num_speculative_tokens, draft)"
@@ -108,6 +109,15 @@ class ServerEntry(_Entry):
     kv_cache_gib: Positive = 1
 
 
+class HardwareEntry(_Entry):
+    """What the matrix is planned for: not measured with, so it is no factor. Absent: what is found when planning."""
+
+    name: str
+    memory_gib: Annotated[float, Field(gt=0)]
+    memory_bandwidth_gb_per_s: Annotated[float, Field(gt=0)] | None = None
+    dense_tflops: Annotated[float, Field(gt=0)] | None = None  # 16 bit, without sparsity
+
+
 class MatrixFile(_Entry):
     """One matrix: the factors whose product is measured."""
 
@@ -126,6 +136,8 @@ class MatrixFile(_Entry):
     repetitions: Positive = 1
     seed: int = 0
     server: ServerEntry = ServerEntry()
+    hardware: HardwareEntry | None = None
+    budget_gpu_hours: Annotated[float, Field(gt=0)] | None = None  # machine time of a sweep; None: all of it
 
     @field_validator("concurrency", "workloads")
     @classmethod
@@ -202,7 +214,17 @@ def _first_repeated(values: Sequence[Any]) -> Any:
     return None
 
 
+def _unknown_targets(matrix: MatrixFile) -> Iterator[FactorMisfit]:
+    known = sorted(model.name for model in matrix.targets)
+    for index, entry in enumerate(matrix.methods):
+        for target in entry.targets or ():
+            if target not in known:
+                text = f"method {entry.arm!r} names the target {target!r}; targets lists {known}"
+                yield FactorMisfit(text, location=("methods", index, "targets"))
+
+
 def _misfits(matrix: MatrixFile) -> Iterator[FactorMisfit]:
+    yield from _unknown_targets(matrix)
     drafts = {entry.name for entry in matrix.drafts}
     for index, entry in enumerate(matrix.methods):
         if entry.draft and entry.draft not in drafts:

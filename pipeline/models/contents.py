@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.errors import UserError
 from pipeline.models.leave_out_layers import read_header
+from pipeline.models.tokenizer import tokenizer_hash
 
 _READ_BYTES = 1 << 20
 _CACHE = ".contents"  # under the models root: one file a directory, so a hash is computed once
@@ -37,7 +38,7 @@ def read_contents(directory: Path, *, cache_root: Path) -> Contents:
     text = config.get("text_config") if isinstance(config.get("text_config"), dict) else config
     return Contents(
         revision=f"sha256:{whole}",
-        tokenizer_hash=_tokenizer(hashes),
+        tokenizer_hash=tokenizer_hash(directory),
         layers=_integer(text, "num_hidden_layers"),
         hidden_size=_integer(text, "hidden_size"),
         vocab_size=_integer(text, "vocab_size"),
@@ -121,11 +122,6 @@ def _sha256(path: Path) -> str:
         while chunk := file.read(_READ_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def _tokenizer(hashes: dict[str, str]) -> str | None:
-    """The fast tokenizer's file decides; older models have only a sentencepiece one."""
-    return next((hashes[name] for name in ("tokenizer.json", "tokenizer.model") if name in hashes), None)
 
 
 def _integer(config: Any, name: str) -> int | None:

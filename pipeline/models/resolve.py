@@ -1,17 +1,18 @@
-"""A model as the matrix names it -> the directory that vLLM is given and the content found there. Asks no network."""
+"""A model as the matrix names it -> the directory that vLLM is given and the content found there."""
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pipeline.domain.model import Model, ResolvedModel
 from pipeline.errors import UserError
+from pipeline.models import embedded, shape_directory
 from pipeline.models.contents import read_contents
-from pipeline.models.embedded import PREFIX, prepare
+from pipeline.models.hub import HUB_ID, fetch, find
+from pipeline.models.shapes import PREFIX as SHAPE
+from pipeline.models.shapes import parameters_of, read_shape
 
-_HUB_ID = re.compile(r"^[\w.-]+/[\w.-]+$")
-_COMMIT = re.compile(r"^[0-9a-f]{40}$")
+PREFIX = embedded.PREFIX
 
 
 def resolve(
@@ -22,26 +23,48 @@ def resolve(
     report: Callable[[str], None],
     environ: Mapping[str, str] | None = None,
 ) -> ResolvedModel:
-    """Return the model on this machine; an embedded one is prepared under `root` when it is not there yet.
+    """Return the model on this machine; an embedded one is prepared under `root`, one of a hub is downloaded.
 
     The revision is a content hash of a directory, or the commit of a hub model's snapshot. Raises UserError naming
-    the path or id and what to do when it is not here.
+    the path or id and what to do when it cannot be had, EnvironmentFault when the machine or the network stands in the
+    way.
     """
     source = model.source
     if source.startswith(PREFIX):
-        directory = prepare(source.removeprefix(PREFIX), root=root, engine_python=engine_python, report=report)
-        return _resolved(model, directory=directory, root=root)
+        name = source.removeprefix(PREFIX)
+        return _resolved(
+            model, directory=embedded.prepare(name, root=root, engine_python=engine_python, report=report), root=root
+        )
+    if source.startswith(SHAPE):
+        return _resolved(
+            model,
+            directory=shape_directory.prepare(model, root=root, engine_python=engine_python, report=report),
+            root=root,
+        )
     path = Path(source).expanduser()
     if path.is_dir():
         return _resolved(model, directory=path.resolve(), root=root)
-    if not _HUB_ID.match(source):
+    if not HUB_ID.match(source):
         message = (
             f"model {model.name}: there is no directory {path}. Correct `source`: a directory with config.json, a hub "
-            f"id as `org/name`, or {PREFIX}NAME."
+            f"id as `org/name`, {PREFIX}NAME or {SHAPE}NAME."
         )
         raise UserError(message)
-    snapshot = _snapshot(model, environ=os.environ if environ is None else environ)
+    snapshot = fetch(model, root=root, environ=os.environ if environ is None else environ, report=report)
     return _resolved(model, directory=snapshot, root=root, commit=snapshot.name)
+
+
+def locate(model: Model, *, root: Path, environ: Mapping[str, str] | None = None) -> Path | None:
+    """Return where a model lies on this machine, without preparing, hashing or asking a network; None: not here yet."""
+    source = model.source
+    for prefix, name in ((PREFIX, "{}"), (SHAPE, shape_directory.NAME)):
+        if source.startswith(prefix):
+            directory = root / name.format(source.removeprefix(prefix))
+            return directory if (directory / "config.json").is_file() else None
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return path.resolve()
+    return find(model, root=root, environ=os.environ if environ is None else environ) if HUB_ID.match(source) else None
 
 
 def _resolved(model: Model, *, directory: Path, root: Path, commit: str | None = None) -> ResolvedModel:
@@ -58,37 +81,7 @@ def _resolved(model: Model, *, directory: Path, root: Path, commit: str | None =
         revision=commit or contents.revision,
         layers=contents.layers,
         hidden_size=contents.hidden_size,
-        parameters=contents.parameters,
+        parameters=contents.parameters or parameters_of(read_shape(directory)),
         vocab_size=contents.vocab_size,
         tokenizer_hash=contents.tokenizer_hash,
     )
-
-
-def _snapshot(model: Model, *, environ: Mapping[str, str]) -> Path:
-    """Return the snapshot directory of a hub model in the local cache; its name is the commit."""
-    repository = _hub_cache(environ) / f"models--{model.source.replace('/', '--')}"
-    asked = model.revision or "main"
-    commit = asked if _COMMIT.match(asked) else _named(repository / "refs" / asked)
-    snapshot = repository / "snapshots" / (commit or asked)
-    if commit and (snapshot / "config.json").exists():
-        return snapshot
-    revision = f" --revision {model.revision}" if model.revision else ""
-    message = (
-        f"model {model.name}: {model.source} at {asked} is not on this machine (looked in {repository}). "
-        f"Download it with `hf download {model.source}{revision}`, or give a local path."
-    )
-    raise UserError(message)
-
-
-def _hub_cache(environ: Mapping[str, str]) -> Path:
-    if cache := environ.get("HF_HUB_CACHE"):
-        return Path(cache)
-    home = environ.get("HF_HOME") or Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface"
-    return Path(home) / "hub"
-
-
-def _named(reference: Path) -> str | None:
-    try:
-        return reference.read_text(encoding="utf-8").strip()
-    except OSError:
-        return None

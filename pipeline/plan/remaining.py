@@ -1,6 +1,6 @@
 """What of a block is still to do, from what is complete: the pure half of resuming."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pipeline.domain.block import Block, PlannedStart
@@ -84,17 +84,21 @@ def _missing(
     )
 
 
-def seconds(todo: Sequence[Todo], *, tokens_per_s: float, start_s: float) -> float:
-    """Estimate the time for `todo` in s: server starts plus output tokens at one stream's speed, warm-up included.
+def without_baseline(
+    block: Block, *, failed_for_good: Collection[int], complete: Collection[Complete]
+) -> frozenset[tuple[int, str]]:
+    """Return the (start, cell) that would be measured for nothing: their opening baseline failed for good.
 
-    Concurrency speeds a wave up at most by its width; the estimate takes the square root of it, which held within a
-    factor of two on the machines seen, and is an estimate only.
+    `failed_for_good` holds the starts whose last failure is no use repeating. A cell whose baseline has at least one
+    complete repetition in the opening start is still worth its time: the server died later, at another cell.
     """
-    total = 0.0
-    for item in todo:
-        total += start_s
-        for cell, _ in item.repetitions:
-            users = cell.concurrency or 1
-            tokens = (cell.prompts + users) * cell.output_tokens
-            total += tokens / (tokens_per_s * users**0.5)
-    return total
+    if not block.starts or block.starts[0].index not in failed_for_good:
+        return frozenset()
+    opening = block.starts[0].index
+    kept = {c.cell_id for c in complete if c.start_index == opening}
+    return frozenset(
+        (start.index, cell.cell_id)
+        for start in block.starts[1:]
+        for cell in start.cells
+        if cell.baseline_cell_id not in kept
+    )

@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.domain.block import Block, CellOutcome, Interruption
 from pipeline.domain.server_start import Failure, ServerStart
 from pipeline.domain.workload import Workload
-from pipeline.plan.remaining import Complete, Remaining, remaining
+from pipeline.plan.remaining import Complete, Remaining, remaining, without_baseline
 from pipeline.records import files
 from pipeline.records.block import (
     append_host,
@@ -126,13 +126,13 @@ def _rest(
     for path in attempt_directories(bench.directory):
         index = int(path.parent.name.split("-", 1)[0])
         attempts[index] = max(attempts.get(index, 0), int(path.name))
+    complete = _complete(found)
     return remaining(
         bench.block,
-        complete=[
-            Complete(m.start_index, m.attempt, m.cell_id, m.repetition, ended_at_s=m.ended_at_s) for _, m in found
-        ],
+        complete=complete,
         attempts=attempts,
-        failed=_given_up(bench, tried or {}),
+        failed=_given_up(bench, tried or {})
+        | without_baseline(bench.block, failed_for_good=_failed_for_good(bench.directory), complete=complete),
         now_s=datetime.now(UTC).timestamp(),
         same_hardware=same_hardware,
     )
@@ -140,15 +140,28 @@ def _rest(
 
 def _given_up(bench: Bench, tried: dict[int, int]) -> set[tuple[int, str]]:
     """Cells of starts whose last failure is final, or that failed often enough in this run."""
-    last: dict[int, ServerStart] = {}
-    for start in read_starts(bench.directory):
-        last[start.index] = max(start, last.get(start.index, start), key=lambda s: s.attempt)
     final = {
         index
-        for index, start in last.items()
+        for index, start in _last_attempts(bench.directory).items()
         if start.failure and (not start.failure.retryable or tried.get(index, 0) >= _attempts(start.failure, bench))
     }
     return {(s.index, cell.cell_id) for s in bench.block.starts if s.index in final for cell in s.cells}
+
+
+def _complete(found: Sequence[tuple[Path, Manifest]]) -> list[Complete]:
+    return [Complete(m.start_index, m.attempt, m.cell_id, m.repetition, ended_at_s=m.ended_at_s) for _, m in found]
+
+
+def _last_attempts(directory: Path) -> dict[int, ServerStart]:
+    last: dict[int, ServerStart] = {}
+    for start in read_starts(directory):
+        last[start.index] = max(start, last.get(start.index, start), key=lambda s: s.attempt)
+    return last
+
+
+def _failed_for_good(directory: Path) -> set[int]:
+    """Starts whose last failure would only repeat itself."""
+    return {i for i, start in _last_attempts(directory).items() if start.failure and not start.failure.retryable}
 
 
 def _attempts(failure: Failure, bench: Bench) -> int:
@@ -170,25 +183,36 @@ def _interruptions(bench: Bench, rest: Remaining) -> list[Interruption]:
 
 def outcomes(block: Block, directory: Path) -> list[CellOutcome]:
     """Return what became of every planned cell, from what lies in `directory`."""
+    found = current_repetitions(directory)
     complete: dict[tuple[int, str], set[int]] = {}
-    for _, manifest in current_repetitions(directory):
+    for _, manifest in found:
         complete.setdefault((manifest.start_index, manifest.cell_id), set()).add(manifest.repetition)
+    pointless = without_baseline(block, failed_for_good=_failed_for_good(directory), complete=_complete(found))
     failures = {start.index: start.failure for start in read_starts(directory) if start.failure}
     trouble = read_trouble(directory)
     unfinished = trouble.message if trouble else "the block did not finish: bench it again"
-    found = [CellOutcome(None, skip.cell.cell_id, "skipped", reason=skip.reason) for skip in block.skipped]
+    told = [CellOutcome(None, skip.cell.cell_id, "skipped", reason=skip.reason) for skip in block.skipped]
     for start in block.starts:
         for cell in start.cells:
             done = len(complete.get((start.index, cell.cell_id), ()))
             if done == block.repetitions:
-                found.append(CellOutcome(start.index, cell.cell_id, "measured"))
+                told.append(CellOutcome(start.index, cell.cell_id, "measured"))
                 continue
             failure = failures.get(start.index)
-            said = f"{failure.message.rstrip('.')}. {failure.next_step}" if failure else unfinished
+            said = _said(failure) if failure else unfinished
+            if failure is None and (start.index, cell.cell_id) in pointless:
+                failure = failures[block.starts[0].index]
+                said = (
+                    f"not started: its opening baseline failed, so there is nothing to compare with. {_said(failure)}"
+                )
             reason = f"{done} of {block.repetitions} repetitions: {said}" if done else said
             name = failure.failure_class if failure else None
-            found.append(CellOutcome(start.index, cell.cell_id, "failed", reason=reason, failure=name))
-    return found
+            told.append(CellOutcome(start.index, cell.cell_id, "failed", reason=reason, failure=name))
+    return told
+
+
+def _said(failure: Failure) -> str:
+    return f"{failure.message.rstrip('.')}. {failure.next_step}"
 
 
 def _now() -> str:

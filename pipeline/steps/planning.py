@@ -15,10 +15,16 @@ from pipeline.matrix.expand import Expansion, expand
 from pipeline.matrix.load import load_matrix
 from pipeline.matrix.select import select
 from pipeline.plan.blocks import plan_block
-from pipeline.records.block import SweepPlan, read_sweep, write_sweep
+from pipeline.plan.budget import beyond_budget
+from pipeline.plan.estimate import Clock
+from pipeline.records.block import SweepPlan, read_block, read_sweep, write_sweep
 from pipeline.records.layout import RESULT_FILE, SWEEP_FILE
 from pipeline.settings import REPOSITORY, Settings, load_settings
+from pipeline.steps.forecasting import forecast, history
 from pipeline.workloads.sets import WORKLOADS
+
+SERVED_MODEL = "target"  # the name that requests use
+VLLM_PORT = 28000  # the first that a server tries
 
 
 def expand_matrix(matrix: str, *, overrides: Mapping[str, Any]) -> Expansion:
@@ -42,8 +48,15 @@ def _found(matrix: str) -> Path:
     return path if path.exists() or path.is_absolute() else REPOSITORY / path
 
 
-def plan_blocks(expansion: Expansion, *, sweep_id: str, trigger: str, planned_at: str) -> tuple[Sweep, list[Block]]:
-    """Order the blocks of a sweep; pure."""
+def plan_blocks(
+    expansion: Expansion, *, sweep_id: str, trigger: str, planned_at: str, left_out: Mapping[str, str] | None = None
+) -> tuple[Sweep, list[Block]]:
+    """Order the blocks of a sweep; pure. `left_out` holds cell id -> reason of cells that the budget does not buy."""
+    beyond = left_out or {}
+
+    def reason(cell: Cell) -> str | None:
+        return _reason(cell) or beyond.get(cell.cell_id)
+
     sweep = Sweep(
         sweep_id=sweep_id,
         matrix_name=expansion.name,
@@ -60,11 +73,32 @@ def plan_blocks(expansion: Expansion, *, sweep_id: str, trigger: str, planned_at
             target=group.target,
             repetitions=expansion.repetitions,
             seed=expansion.seed,
-            unsupported=_reason,
+            unsupported=reason if beyond else _reason,
         )
         for number, group in enumerate(expansion.groups, start=1)
     ]
     return sweep, blocks
+
+
+def beyond(expansion: Expansion, *, clock: Clock, settings: Settings) -> dict[str, str]:
+    """Return the cells that the matrix's budget does not buy, with the reason; none without a budget."""
+    if expansion.budget_gpu_hours is None:
+        return {}
+    possible = [
+        cell
+        for group in expansion.groups
+        for method, cells in group.arms
+        if not method.is_baseline
+        for cell in cells
+        if _reason(cell) is None
+    ]
+    return beyond_budget(
+        possible,
+        budget_s=expansion.budget_gpu_hours * 3600,
+        clock=clock,
+        repetitions=expansion.repetitions,
+        history=history(settings),
+    )
 
 
 def plan_sweep(matrix: str, *, sweep_id: str | None, trigger: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,10 +112,13 @@ def plan_sweep(matrix: str, *, sweep_id: str | None, trigger: str, overrides: Ma
         message = f"{sweep_id!r} is no sweep id: letters, digits, '.', '_' and '-' only."
         raise UserError(message)
     directory = settings.runs / sweep_id
-    planned_at = now.isoformat()
-    if (directory / SWEEP_FILE).exists():
-        planned_at = read_sweep(directory).sweep.planned_at
-    sweep, blocks = plan_blocks(expansion, sweep_id=sweep_id, trigger=trigger, planned_at=planned_at)
+    sweep, blocks = _planned_before(directory, expansion) or plan_blocks(
+        expansion,
+        sweep_id=sweep_id,
+        trigger=trigger,
+        planned_at=_planned_at(directory, now=now),
+        left_out=_left_out(expansion, settings=settings),
+    )
     plan = SweepPlan(layout_version=LAYOUT_VERSION, sweep=sweep, blocks=tuple(block.block_id for block in blocks))
     paths = write_sweep(directory, plan, blocks, workloads=expansion.workloads)
     skipped = sum(len(block.skipped) for block in blocks)
@@ -92,6 +129,26 @@ def plan_sweep(matrix: str, *, sweep_id: str | None, trigger: str, overrides: Ma
         "cells": sum(len(s.cells) for block in blocks for s in block.starts if s.position == "arm") + skipped,
         "skipped": skipped,
     }
+
+
+def _left_out(expansion: Expansion, *, settings: Settings) -> dict[str, str]:
+    if expansion.budget_gpu_hours is None:
+        return {}
+    return beyond(expansion, clock=forecast(expansion, settings=settings).clock, settings=settings)
+
+
+def _planned_at(directory: Path, *, now: datetime) -> str:
+    return read_sweep(directory).sweep.planned_at if (directory / SWEEP_FILE).exists() else now.isoformat()
+
+
+def _planned_before(directory: Path, expansion: Expansion) -> tuple[Sweep, list[Block]] | None:
+    """Return the plan that lies there, when it is one of a budget: what is worth measuring has changed since."""
+    if expansion.budget_gpu_hours is None or not (directory / SWEEP_FILE).exists():
+        return None
+    plan = read_sweep(directory)
+    if plan.sweep.matrix_hash != expansion.matrix_hash:
+        return None
+    return plan.sweep, [read_block(directory / block) for block in plan.blocks]
 
 
 def unfinished(settings: Settings, expansion: Expansion) -> str | None:

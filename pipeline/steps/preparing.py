@@ -47,12 +47,15 @@ def prepare(block: Block, *, settings: Settings, report: Callable[[str], None]) 
 
     target = resolved(block.target)
     drafts: dict[str, ResolvedModel] = {}
-    for start in block.starts:
-        draft = start.method.draft
-        if draft and draft.name not in drafts:
-            drafts[draft.name] = resolved(draft)
-            if warning := check_pair(target, drafts[draft.name]):
-                report(f"warning: {warning}")
+    warnings: set[str] = set()
+    for method in (start.method for start in block.starts):
+        if method.draft is None:
+            continue
+        if method.draft.name not in drafts:
+            drafts[method.draft.name] = resolved(method.draft)
+        if (warning := check_pair(target, drafts[method.draft.name], method=method)) and warning not in warnings:
+            warnings.add(warning)
+            report(f"warning: {warning}")
     return Prepared(engine=engine, target=target, drafts=drafts)
 
 

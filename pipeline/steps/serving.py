@@ -25,13 +25,12 @@ from pipeline.records.repetition import Window, write_repetition
 from pipeline.serve.errors import ServerFailed
 from pipeline.serve.ports import first_free_port
 from pipeline.serve.server import Server, serve
+from pipeline.steps.planning import SERVED_MODEL, VLLM_PORT
 from pipeline.system.processes import home_marker
 
 if TYPE_CHECKING:
     from pipeline.steps.benching import Bench
 
-SERVED_MODEL = "target"
-VLLM_PORT = 28000
 VLLM_PORTS = 400  # sweeps of different homes start at different ports, so that they seldom race for one
 DRAIN_S = 60.0
 

@@ -29,6 +29,12 @@ def latest_verdicts(engine: Engine, *, hardware_id: str | None = None) -> "pd.Da
     )
 
 
+def undecided_cells(engine: Engine) -> frozenset[str]:
+    """Return the cells whose latest verdict is undecided."""
+    rows = _records(engine, "select v.cell_id from warehouse.latest_verdicts as v where v.verdict = 'undecided'")
+    return frozenset(str(row["cell_id"]) for row in rows)
+
+
 def sweep_verdicts(engine: Engine, sweep_id: str) -> "pd.DataFrame":
     """Return view verdicts for one sweep."""
     return _frame(

@@ -11,7 +11,6 @@ import pytest
 from pipeline.domain.model import Model, ResolvedModel
 from pipeline.errors import EnvironmentFault, UserError
 from pipeline.models.embedded import CATALOGUE, REQUIREMENTS, TARGET, prepare
-from pipeline.models.pair import check_pair
 from pipeline.models.resolve import resolve
 from tests.unit.models.conftest import FakeConverter
 
@@ -96,35 +95,3 @@ def test_every_package_is_pinned_by_hash_and_names_no_index() -> None:
 
 def test_names_are_their_own_keys() -> None:
     assert all(name == model.name for name, model in CATALOGUE.items())
-
-
-def pair(parameters: int | None, *, tokenizer: str | None = "t") -> ResolvedModel:
-    return ResolvedModel(
-        model=Model(name=f"p{parameters}", source="x"),
-        path="x",
-        revision="r",
-        layers=None,
-        hidden_size=None,
-        parameters=parameters,
-        vocab_size=None,
-        tokenizer_hash=tokenizer,
-    )
-
-
-@pytest.mark.parametrize("ratio", [10, 20, 50])
-def test_a_draft_of_a_tenth_to_a_fiftieth_is_fine(ratio: int) -> None:
-    assert check_pair(pair(1000), pair(1000 // ratio)) is None
-
-
-@pytest.mark.parametrize(("draft", "shown"), [(500, "2.0 times"), (10, "100.0 times")])
-def test_other_sizes_are_warned_of(draft: int, shown: str) -> None:
-    assert shown in (check_pair(pair(1000), pair(draft)) or "")
-
-
-def test_unknown_sizes_are_not_guessed() -> None:
-    assert check_pair(pair(None), pair(10)) is None
-
-
-def test_another_tokenizer_is_refused() -> None:
-    with pytest.raises(UserError, match="another tokenizer"):
-        check_pair(pair(1000), pair(50, tokenizer="u"))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.model import Model, ResolvedModel
-from pipeline.errors import UserError
-from pipeline.models.resolve import resolve
+from pipeline.errors import EnvironmentFault, UserError
+from pipeline.models.resolve import locate, resolve
 from tests.support.fake_vllm.engine import make_fake_model
 
 Report = Callable[[str], None]
@@ -16,7 +16,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"  # pragma: allowlist secret 
 
 
 def resolved(source: Path | str, tmp_path: Path, *, report: Report, **model: str) -> ResolvedModel:
-    environ = {"HF_HUB_CACHE": str(tmp_path / "hub")}
+    environ = {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
     asked = Model(name="m", source=str(source), **model)
     return resolve(asked, root=tmp_path / "root", engine_python=Path("/none"), report=report, environ=environ)
 
@@ -120,6 +120,24 @@ def test_a_hub_model_is_its_snapshot_and_its_commit(tmp_path: Path, report: Repo
 @pytest.mark.parametrize("revision", [None, "v2", "f" * 40])
 def test_a_hub_model_that_is_not_here_says_how_to_get_it(tmp_path: Path, report: Report, revision: str | None) -> None:
     more = {} if revision is None else {"revision": revision}
-    with pytest.raises(UserError, match="hf download org/name") as caught:
+    with pytest.raises(EnvironmentFault, match="hf download org/name") as caught:
         resolved("org/name", tmp_path, report=report, **more)
     assert (f"--revision {revision}" in str(caught.value)) == (revision is not None)
+
+
+def test_a_plan_finds_what_is_here_without_making_or_hashing_it(tmp_path: Path) -> None:
+    def place(source: str, **model: str) -> Path | None:
+        environ = {"HF_HUB_CACHE": str(tmp_path / "hub")}
+        return locate(Model(name="m", source=source, **model), root=tmp_path / "root", environ=environ)
+
+    assert place("org/name") is None
+    assert place("embedded:smollm2-135m-instruct") is None
+    assert place("shape:llama-3.1-8b-instruct", weights="dummy") is None
+    assert place("./nowhere") is None
+    assert place("org/name") is None
+    snapshot = hub_model(tmp_path)
+    assert place("org/name") == snapshot
+    directory = make_fake_model(tmp_path / "root" / "smollm2-135m-instruct")
+    assert place("embedded:smollm2-135m-instruct") == directory
+    assert place(str(directory)) == directory
+    assert not (tmp_path / "root" / ".contents").exists()

@@ -1,7 +1,7 @@
 """Resuming: after the last complete repetition, with a new opening baseline when too much time went by."""
 
 from pipeline.domain.block import Block
-from pipeline.plan.remaining import REOPEN_AFTER_S, Complete, Remaining, remaining
+from pipeline.plan.remaining import REOPEN_AFTER_S, Complete, Remaining, remaining, without_baseline
 from tests.support.values import make_block
 
 NOW = 10_000.0
@@ -67,3 +67,24 @@ def test_cells_that_were_given_up_are_not_tried_again() -> None:
     block = make_block()
     failed = {(1, cell.cell_id) for cell in block.starts[1].cells}
     assert [index for index, *_ in shape(rest(block, [], failed=failed))] == [0, 2, 3]
+
+
+def test_a_block_whose_opening_baseline_failed_for_good_starts_no_arm() -> None:
+    block = make_block()
+    pointless = without_baseline(block, failed_for_good={0}, complete=[])
+    assert {index for index, _ in pointless} == {1, 2, 3}
+    failed = pointless | {(0, cell.cell_id) for cell in block.starts[0].cells}
+    assert shape(rest(block, [], failed=failed)) == []
+
+
+def test_arms_keep_the_cells_whose_baseline_was_measured_before_the_server_died() -> None:
+    block = make_block()
+    complete = [c for c in done(block, start=0, repetition=0) if c.cell_id == block.starts[0].cells[0].cell_id]
+    pointless = without_baseline(block, failed_for_good={0}, complete=complete)
+    assert [index for index, *_ in shape(rest(block, complete, failed=pointless))] == [0, 1, 2, 3]
+    assert {c.concurrency for s in block.starts[1:] for c in s.cells if (s.index, c.cell_id) in pointless} == {2}
+
+
+def test_another_start_that_failed_for_good_stops_no_other() -> None:
+    assert without_baseline(make_block(), failed_for_good={1, 3}, complete=[]) == frozenset()
+    assert without_baseline(make_block(unsupported=lambda cell: "no"), failed_for_good={0}, complete=[]) == frozenset()
