@@ -51,7 +51,7 @@ class Method:
     @property
     def draft_is_head(self) -> bool:
         """Whether the draft is a head on the target's hidden states: no tokenizer and no size ratio of its own."""
-        return self.draft is not None and drafting(self.method) != "model"
+        return self.draft is not None and drafting(self.method) == "head"
 
     @property
     def acceptance(self) -> Acceptance:

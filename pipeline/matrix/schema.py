@@ -87,7 +87,7 @@ class MethodEntry(_Entry):
             k = self.num_speculative_tokens
             message = f"num_speculative_tokens is {k}; it must be at least 1 (for no speculation use method none)"
             raise ValueError(message)
-        if drafting(self.method) in ("model", "head") and not self.draft:
+        if drafting(self.method) == "model" and not self.draft:
             message = f"method {self.method} needs `draft`, the name of an entry under drafts"
             raise ValueError(message)
         if {"model", "method", "num_speculative_tokens"} & self.options.keys():

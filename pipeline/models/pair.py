@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline.domain.method import Method
+from pipeline.domain.method import Method, drafting
 from pipeline.domain.model import ResolvedModel
 from pipeline.errors import UserError
 from pipeline.models.tokenizer import first_difference
@@ -16,10 +16,11 @@ def check_pair(target: ResolvedModel, draft: ResolvedModel, *, method: Method) -
 
     Raises UserError when their tokenizers differ: vLLM checks the size of the vocabulary at most, and would accept
     tokens that mean something else. A head has neither a tokenizer nor a size ratio of its own: it must be as wide as
-    its target.
+    its target. What another method wants of its draft is not known here.
     """
     if method.draft_is_head:
         _check_head(target, draft)
+    if drafting(method.method) != "model":
         return None
     if target.tokenizer_hash != draft.tokenizer_hash:
         message = (

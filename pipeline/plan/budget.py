@@ -54,8 +54,8 @@ def beyond_budget(
         price = sum(needs.values())
         if spent + price > budget_s:
             left_out[cell.cell_id] = (
-                f"{REASON}: {price / 3600:.2f} h more would exceed {budget_s / 3600:.3g} h; {spent / 3600:.2f} h went to "
-                "more valuable cells"
+                f"{REASON}: {price / 3600:.2f} h more would exceed {budget_s / 3600:.3g} h; {spent / 3600:.2f} h went "
+                "to more valuable cells"
             )
             continue
         spent += price

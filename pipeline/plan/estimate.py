@@ -19,7 +19,7 @@ from typing import Literal
 
 from pipeline.domain.block import Block, PlannedStart
 from pipeline.domain.cell import Cell
-from pipeline.domain.method import Method
+from pipeline.domain.method import Method, drafting
 from pipeline.domain.model import Shape
 
 BANDWIDTH_SHARE = 0.7
@@ -130,7 +130,7 @@ def bytes_of(dtype: str) -> int:
 
 
 def _has_draft_model(method: Method) -> bool:
-    return method.draft is not None and not method.draft_is_head
+    return drafting(method.method) == "model"
 
 
 def _warm_up_share(cell: Cell) -> float:

@@ -60,6 +60,10 @@ def test_the_first_token_that_differs_is_named(tmp_path: Path) -> None:
         checked(resolved(1000, path=paths[0]), resolved(50, tokenizer="u", path=paths[1]))
 
 
+def test_what_an_unknown_method_wants_of_its_draft_is_not_ours_to_say() -> None:
+    assert checked(resolved(1000), resolved(900, tokenizer="u"), method="custom:new") is None
+
+
 def test_a_head_needs_no_tokenizer_and_no_ratio_but_the_width_of_its_target() -> None:
     target = resolved(1000, hidden_size=8, vocab_size=16)
     assert checked(target, resolved(900, tokenizer=None, hidden_size=8), method="eagle3") is None
