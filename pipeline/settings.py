@@ -26,6 +26,7 @@ class Settings:
     nightly_timezone: str
     start_timeout_s: float  # a server that is not ready by then has failed
     request_timeout_s: float
+    usd_per_gpu_hour: float | None  # what a GPU costs here; None: not stated, and then nothing has a price
 
     @property
     def engines(self) -> Path:
@@ -59,6 +60,7 @@ def load_settings(environment: dict[str, str] | None = None) -> Settings:
         nightly_timezone=env.get("SPECWATCH_NIGHTLY_TIMEZONE", ""),
         start_timeout_s=_seconds(env, "SPECWATCH_START_TIMEOUT_S", default=600.0),
         request_timeout_s=_seconds(env, "SPECWATCH_REQUEST_TIMEOUT_S", default=300.0),
+        usd_per_gpu_hour=_price(env, "SPECWATCH_USD_PER_GPU_HOUR"),
     )
 
 
@@ -82,6 +84,20 @@ def _port(env: dict[str, str], name: str) -> int | None:
         message = f"{name}={value!r} is not a port. Give a number from 1024 to 65535, best below 32768."
         raise UserError(message)
     return int(value)
+
+
+def _price(env: dict[str, str], name: str) -> float | None:
+    value = env.get(name)
+    if not value:
+        return None
+    try:
+        price = float(value)
+    except ValueError:
+        price = -1.0
+    if not 0 < price < float("inf"):
+        message = f"{name}={value!r} is no price. Give dollars an hour, such as 2.50, or leave it out."
+        raise UserError(message)
+    return price
 
 
 def _seconds(env: dict[str, str], name: str, *, default: float) -> float:

@@ -31,6 +31,7 @@ class RequestRecord:
     text: str | None = None
     error: str | None = None  # class: timeout, refused, http_4xx, http_5xx, broken_stream, token_mismatch, cancelled
     error_detail: str | None = None
+    chunk_chars: tuple[int, ...] = ()  # cumulative characters of `text` at each chunk; () when not recorded
 
     @property
     def failed(self) -> bool:

@@ -3,36 +3,40 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipeline.errors import GateFailed
 
-GENERATED = "vllm:generation_tokens_total"
-DRAFTS = "vllm:spec_decode_num_drafts_total"
-DRAFTED = "vllm:spec_decode_num_draft_tokens_total"
-ACCEPTED = "vllm:spec_decode_num_accepted_tokens_total"
+# What we call a counter, and its names in vLLM: the newest first. Releases that rename one expose both for a while,
+# with equal values, so the first name that is there is taken and never their sum.
+COUNTERS: dict[str, tuple[str, ...]] = {
+    "generated_tokens": ("vllm:generation_tokens_total",),
+    "drafts": ("vllm:spec_decode_num_drafts_total",),
+    "drafted_tokens": ("vllm:spec_decode_num_draft_tokens_total",),
+    "accepted_tokens": ("vllm:spec_decode_num_accepted_tokens_total",),
+    "preemptions": ("vllm:num_preemptions_total",),
+    "engine_steps": ("vllm:inter_token_latency_seconds_count", "vllm:time_per_output_token_seconds_count"),
+    "prefix_cache_queries": ("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"),
+    "prefix_cache_hits": ("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"),
+    "first_tokens": ("vllm:time_to_first_token_seconds_count",),
+}
+SECONDS: dict[str, tuple[str, ...]] = {
+    "step_seconds": ("vllm:inter_token_latency_seconds_sum", "vllm:time_per_output_token_seconds_sum"),
+    "first_token_seconds": ("vllm:time_to_first_token_seconds_sum",),
+    "queue_seconds": ("vllm:request_queue_time_seconds_sum",),
+    "prefill_seconds": ("vllm:request_prefill_time_seconds_sum",),
+    "decode_seconds": ("vllm:request_decode_time_seconds_sum",),
+    "inference_seconds": ("vllm:request_inference_time_seconds_sum",),
+}
 ACCEPTED_PER_POSITION = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
-PREEMPTIONS = "vllm:num_preemptions_total"
-ITL_COUNT = "vllm:inter_token_latency_seconds_count"
-ITL_SUM = "vllm:inter_token_latency_seconds_sum"
 RUNNING = "vllm:num_requests_running"
 WAITING = "vllm:num_requests_waiting"
+KV_CACHE_USAGE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
 
-_WANTED = frozenset(
-    {
-        GENERATED,
-        DRAFTS,
-        DRAFTED,
-        ACCEPTED,
-        ACCEPTED_PER_POSITION,
-        PREEMPTIONS,
-        ITL_COUNT,
-        ITL_SUM,
-        RUNNING,
-        WAITING,
-    }
-)
+_SUMMED = frozenset({name for names in (*COUNTERS.values(), *SECONDS.values()) for name in names} | {RUNNING, WAITING})
+_READ = tuple(f"{name}{{" for name in (*_SUMMED, *KV_CACHE_USAGE, ACCEPTED_PER_POSITION))
 
 
 class CounterReset(GateFailed):
@@ -45,21 +49,31 @@ class Scrape:
 
     totals: Mapping[str, float]
     accepted_per_position: Mapping[int, float] = field(default_factory=dict)
+    kv_cache_usage: float | None = None  # 0-1, of the fullest engine
 
 
 def read_scrape(text: str) -> Scrape:
-    """Parse /metrics. `_created` twins hold timestamps and are not counters: only exact names are taken."""
+    """Parse /metrics. `_created` twins hold timestamps and are not counters: only exact names are taken.
+
+    Only lines of names that we use reach the parser: a page has ten times as many, of histogram buckets.
+    """
     totals: dict[str, float] = defaultdict(float)
     positions: dict[int, float] = defaultdict(float)
-    for family in text_string_to_metric_families(text):
+    usage: dict[str, float] = {}
+    wanted = "\n".join(line for line in text.splitlines() if line.startswith(_READ) or "{" not in line)
+    for family in text_string_to_metric_families(wanted + "\n"):
         for sample in family.samples:
-            if sample.name not in _WANTED:
-                continue
             if sample.name == ACCEPTED_PER_POSITION:
                 positions[int(sample.labels["position"])] += sample.value
-            else:
+            elif sample.name in KV_CACHE_USAGE:
+                usage[sample.name] = max(sample.value, usage.get(sample.name, 0.0))
+            elif sample.name in _SUMMED:
                 totals[sample.name] += sample.value
-    return Scrape(totals=dict(totals), accepted_per_position=dict(positions))
+    return Scrape(
+        totals=dict(totals),
+        accepted_per_position=dict(positions),
+        kv_cache_usage=next((usage[name] for name in KV_CACHE_USAGE if name in usage), None),
+    )
 
 
 def in_flight(text: str) -> float | None:
@@ -70,51 +84,68 @@ def in_flight(text: str) -> float | None:
     return totals.get(RUNNING, 0.0) + totals.get(WAITING, 0.0)
 
 
+def kv_cache_usage(text: str) -> float | None:
+    """Return the share of KV cache in use, of the fullest engine; None when this version does not say."""
+    return read_scrape(text).kv_cache_usage
+
+
 @dataclass(frozen=True, slots=True)
 class CounterWindow:
     """Differences over one window; None where the counter is not exposed."""
 
-    generated_tokens: int | None
-    drafts: int | None
-    drafted_tokens: int | None
-    accepted_tokens: int | None
-    accepted_per_position: tuple[int, ...]
-    preemptions: int | None
-    engine_steps: int | None
-    step_seconds: float | None
+    generated_tokens: int | None = None
+    drafts: int | None = None
+    drafted_tokens: int | None = None
+    accepted_tokens: int | None = None
+    accepted_per_position: tuple[int, ...] = ()
+    preemptions: int | None = None
+    engine_steps: int | None = None
+    step_seconds: float | None = None
+    prefix_cache_queries: int | None = None
+    prefix_cache_hits: int | None = None
+    first_tokens: int | None = None
+    first_token_seconds: float | None = None
+    queue_seconds: float | None = None
+    prefill_seconds: float | None = None
+    decode_seconds: float | None = None
+    inference_seconds: float | None = None
 
 
 def difference(before: str, after: str) -> CounterWindow:
-    """Return the counters' differences. Raises CounterReset when one went down.
+    """Return the counters' differences. Raises CounterReset when one went down, or is there no longer.
 
     A counter that first appears inside the window started from 0 (labelled counters appear at first use).
     """
     first, last = read_scrape(before), read_scrape(after)
-
-    def delta(name: str) -> float | None:
-        if name not in last.totals:
-            return None
-        change = last.totals[name] - first.totals.get(name, 0.0)
-        if change < 0:
-            message = f"{name} fell from {first.totals[name]:.0f} to {last.totals[name]:.0f} in the window"
-            raise CounterReset(message)
-        return change
-
-    def count(name: str) -> int | None:
-        change = delta(name)
-        return None if change is None else round(change)
-
+    counts = {name: _count(_delta(names, first.totals, last.totals)) for name, names in COUNTERS.items()}
+    seconds = {name: _delta(names, first.totals, last.totals) for name, names in SECONDS.items()}
+    positions = sorted({*first.accepted_per_position, *last.accepted_per_position})
     per_position = tuple(
-        round(last.accepted_per_position[p] - first.accepted_per_position.get(p, 0.0))
-        for p in sorted(last.accepted_per_position)
+        round(
+            _change(
+                f"{ACCEPTED_PER_POSITION} at position {position}",
+                first.accepted_per_position.get(position, 0.0),
+                last.accepted_per_position.get(position, 0.0),
+            )
+        )
+        for position in positions
     )
-    return CounterWindow(
-        generated_tokens=count(GENERATED),
-        drafts=count(DRAFTS),
-        drafted_tokens=count(DRAFTED),
-        accepted_tokens=count(ACCEPTED),
-        accepted_per_position=per_position,
-        preemptions=count(PREEMPTIONS),
-        engine_steps=count(ITL_COUNT),
-        step_seconds=delta(ITL_SUM),
-    )
+    changes: dict[str, Any] = counts | seconds
+    return CounterWindow(accepted_per_position=per_position, **changes)
+
+
+def _delta(names: tuple[str, ...], first: Mapping[str, float], last: Mapping[str, float]) -> float | None:
+    """Return the change of the first of `names` that is there; None when this release exposes none of them."""
+    name = next((name for name in names if name in last or name in first), None)
+    return None if name is None else _change(name, first.get(name, 0.0), last.get(name, 0.0))
+
+
+def _count(change: float | None) -> int | None:
+    return None if change is None else round(change)
+
+
+def _change(name: str, before: float, after: float) -> float:
+    if after < before:
+        message = f"{name} fell from {before:.0f} to {after:.0f} in the window"
+        raise CounterReset(message)
+    return after - before

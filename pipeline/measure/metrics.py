@@ -1,85 +1,69 @@
 """One repetition -> the metrics of the catalogue. Undefined is None, never 0 or NaN."""
 
-from collections.abc import Iterable, Sequence
-from statistics import fmean, median
+from collections.abc import Callable, Mapping
 
-from pipeline.domain.catalogue import METRICS
-from pipeline.domain.request import RequestRecord
-from pipeline.measure.counters import CounterWindow
-from pipeline.measure.requests import e2e_latency_ms, inter_chunk_ms, tpot_ms, ttft_ms
+from pipeline.domain.measurement import CLIENT_CPU_AT_MOST, DELIVERED_AT_LEAST, THROTTLED_AT_MOST, Fault
+from pipeline.measure.acceptance import acceptance
+from pipeline.measure.cache import cache
+from pipeline.measure.client import client
+from pipeline.measure.cost import cost
+from pipeline.measure.counts import counts
+from pipeline.measure.cross_checks import cross_checks
+from pipeline.measure.e2e_latency import e2e_latency
+from pipeline.measure.energy import energy
+from pipeline.measure.goodput import goodput
+from pipeline.measure.gpu import gpu
+from pipeline.measure.inter_chunk_latency import inter_chunk_latency
+from pipeline.measure.losslessness import losslessness
+from pipeline.measure.server_process import server_process
+from pipeline.measure.server_times import server_times
+from pipeline.measure.speculation_rates import speculation_rates
+from pipeline.measure.steady import steady
+from pipeline.measure.steps import steps
+from pipeline.measure.throughput import throughput
+from pipeline.measure.tpot import tpot
+from pipeline.measure.ttft import ttft
+from pipeline.measure.vram_tax import vram_tax
+from pipeline.measure.window import MeasuredWindow, Metrics
 
-Metrics = dict[str, float | int | None]
+FAMILIES: tuple[Callable[[MeasuredWindow], Metrics], ...] = (
+    counts,
+    throughput,
+    ttft,
+    e2e_latency,
+    tpot,
+    inter_chunk_latency,
+    steady,
+    goodput,
+    client,
+    losslessness,
+    cross_checks,
+    steps,
+    server_times,
+    acceptance,
+    speculation_rates,
+    cache,
+    vram_tax,
+    energy,
+    gpu,
+    server_process,
+    cost,
+)
 
 
-def metrics(records: Sequence[RequestRecord], counters: CounterWindow, *, client_cpu_s: float) -> Metrics:
+def metrics(window: MeasuredWindow) -> Metrics:
     """Return every metric of the catalogue for one window (pipeline.domain.catalogue has the formulas)."""
-    return dict.fromkeys(METRICS) | _client(records, client_cpu_s=client_cpu_s) | _server(records, counters)
+    return {name: value for family in FAMILIES for name, value in family(window).items()}
 
 
-def _client(records: Sequence[RequestRecord], *, client_cpu_s: float) -> Metrics:
-    good = [record for record in records if not record.failed]
-    ttfts = _defined(ttft_ms(record) for record in good)
-    latencies = _defined(e2e_latency_ms(record) for record in good)
-    tpots = _defined(tpot_ms(record) for record in good)
-    gaps = [gap for record in good for gap in inter_chunk_ms(record)]
-    output_tokens = sum(record.output_tokens or 0 for record in good)
-    chunks = sum(len(record.chunk_tokens) for record in good)
-    window_s = (max(r.end_ns for r in records) - min(r.sent_ns for r in records)) / 1e9 if records else None
-    return {
-        "requests": len(records),
-        "failed_requests": len(records) - len(good),
-        "prompt_tokens": sum(record.prompt_tokens or 0 for record in good),
-        "output_tokens": output_tokens,
-        "window_s": window_s,
-        "output_tokens_per_s": _ratio(output_tokens, window_s) if good else None,
-        "requests_per_s": _ratio(len(good), window_s) if good else None,
-        "ttft_mean_ms": _mean(ttfts),
-        "ttft_median_ms": median(ttfts) if ttfts else None,
-        "e2e_latency_mean_ms": _mean(latencies),
-        "e2e_latency_median_ms": median(latencies) if latencies else None,
-        "tpot_mean_ms": _mean(tpots),
-        "tpot_median_ms": median(tpots) if tpots else None,
-        "inter_chunk_latency_mean_ms": _mean(gaps),
-        "tokens_per_chunk": _ratio(output_tokens, chunks),
-        "prefill_share": _ratio(sum(ttfts), sum(latencies)),
-        "client_cpu_share": _ratio(client_cpu_s, window_s),
+def faults(found: Mapping[str, float | int | None]) -> tuple[Fault, ...]:
+    """Return what marks a measurement, from its metrics. What could not be seen marks nothing."""
+    busiest = max(found["client_cpu_share"] or 0.0, found["client_busiest_core_share"] or 0.0)
+    delivered = found["delivered_concurrency"]
+    marks: dict[Fault, bool] = {
+        "under_delivered": delivered is not None and delivered < DELIVERED_AT_LEAST,
+        "client_busy": busiest > CLIENT_CPU_AT_MOST,
+        "foreign_process": (found["foreign_processes"] or 0) > 0,
+        "throttled": (found["throttled_share"] or 0.0) > THROTTLED_AT_MOST,
     }
-
-
-def _server(records: Sequence[RequestRecord], counters: CounterWindow) -> Metrics:
-    steps, generated = counters.engine_steps, counters.generated_tokens
-    seen = sum(record.output_tokens or 0 for record in records if not record.failed)
-    return {
-        "server_output_tokens": generated,
-        "engine_steps": steps,
-        "drafts": counters.drafts,
-        "drafted_tokens": counters.drafted_tokens,
-        "accepted_tokens": counters.accepted_tokens,
-        "acceptance_rate": _ratio(counters.accepted_tokens, counters.drafted_tokens),
-        "mean_acceptance_length": _acceptance_length(counters),
-        # steps in which nothing was drafted count here and not in drafts: 1 + accepted / drafts would overstate
-        "tokens_per_step": None if generated is None else _ratio(generated - len(records), steps),
-        "step_time_ms": _ratio(None if counters.step_seconds is None else counters.step_seconds * 1e3, steps),
-        "preemptions": counters.preemptions,
-        "token_count_gap": None if generated is None else generated - seen,
-    }
-
-
-def _acceptance_length(counters: CounterWindow) -> float | None:
-    """1 + accepted / drafts, as vLLM counts it (the bonus token included); None without a draft."""
-    accepted_a_draft = _ratio(counters.accepted_tokens, counters.drafts)
-    return None if accepted_a_draft is None else 1 + accepted_a_draft
-
-
-def _ratio(numerator: float | None, denominator: float | None) -> float | None:
-    if numerator is None or not denominator:
-        return None
-    return numerator / denominator
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return fmean(values) if values else None
-
-
-def _defined(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None]
+    return tuple(fault for fault, holds in marks.items() if holds)

@@ -17,6 +17,7 @@ MANIFEST_FILE = "MANIFEST.json"
 REQUESTS_FILE = "requests.jsonl.zst"
 BEFORE_FILE = "before.prom.zst"
 AFTER_FILE = "after.prom.zst"
+TELEMETRY_FILE = "telemetry.jsonl.zst"  # of a repetition; what was recorded before 2026-12 has none
 
 
 def attempt_directory(block: Path, start: PlannedStart, attempt: int) -> Path:

@@ -10,9 +10,10 @@ import orjson
 
 from pipeline.domain.block import LAYOUT_VERSION
 from pipeline.domain.request import ClientFacts, RequestRecord
+from pipeline.domain.telemetry import TelemetrySample
 from pipeline.errors import UserError
 from pipeline.records import files
-from pipeline.records.layout import AFTER_FILE, BEFORE_FILE, MANIFEST_FILE, REQUESTS_FILE
+from pipeline.records.layout import AFTER_FILE, BEFORE_FILE, MANIFEST_FILE, REQUESTS_FILE, TELEMETRY_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Window:
     origin_ns: int
     client_cpu_s: float
     client: ClientFacts | None = None
+    telemetry: tuple[TelemetrySample, ...] | None = None  # None: none was taken
 
 
 def write_repetition(
@@ -58,14 +60,10 @@ def write_repetition(
         raise RuntimeError(message)
     shutil.rmtree(directory, ignore_errors=True)
     lines = b"".join(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in window.requests)
-    hashes = {
-        name: files.write_bytes(directory / name, files.compress(content))
-        for name, content in (
-            (REQUESTS_FILE, lines),
-            (BEFORE_FILE, window.before.encode()),
-            (AFTER_FILE, window.after.encode()),
-        )
-    }
+    contents = {REQUESTS_FILE: lines, BEFORE_FILE: window.before.encode(), AFTER_FILE: window.after.encode()}
+    if window.telemetry is not None:
+        contents[TELEMETRY_FILE] = b"".join(map(_sample_line, window.telemetry))
+    hashes = {name: files.write_bytes(directory / name, files.compress(content)) for name, content in contents.items()}
     manifest = Manifest(
         layout_version=LAYOUT_VERSION,
         start_index=start_index,
@@ -103,8 +101,21 @@ def read_window(directory: Path) -> tuple[Manifest, Window]:
         origin_ns=manifest.origin_ns,
         client_cpu_s=manifest.client_cpu_s,
         client=manifest.client,
+        telemetry=_samples(contents.get(TELEMETRY_FILE), name=str(directory / TELEMETRY_FILE)),
     )
     return manifest, window
+
+
+def _sample_line(sample: TelemetrySample) -> bytes:
+    """Return one line; what was not asked at that moment is left out."""
+    told = {name: value for name in sample.__slots__ if (value := getattr(sample, name)) is not None}
+    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _samples(lines: bytes | None, *, name: str) -> tuple[TelemetrySample, ...] | None:
+    if lines is None:
+        return None
+    return tuple(files.parse(line, TelemetrySample, name=name) for line in lines.splitlines())
 
 
 def _checked(path: Path, digest: str) -> bytes:

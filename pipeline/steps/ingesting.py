@@ -1,22 +1,16 @@
 """Run directory -> measurements -> staging -> gate -> warehouse."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.domain.block import Block, CellOutcome
-from pipeline.domain.measurement import AcceptancePosition, Measurement, RepetitionKey
-from pipeline.domain.request import RequestRow
+from pipeline.domain.block import CellOutcome
 from pipeline.domain.validation import ValidationOutcome
 from pipeline.errors import UserError
-from pipeline.measure.counters import CounterReset, CounterWindow, difference
-from pipeline.measure.metrics import metrics
-from pipeline.measure.requests import rows
 from pipeline.records.block import current_repetitions, read_block, read_hosts, read_result, read_starts, read_workloads
-from pipeline.records.repetition import Manifest, read_window
 from pipeline.settings import load_settings
 from pipeline.steps.benching import outcomes
+from pipeline.steps.reducing import reduce_block
 from pipeline.steps.warehousing import open_migrated
 from pipeline.validate.gate import run as run_gate
 from pipeline.warehouse.load import BlockLoad, stage
@@ -25,20 +19,12 @@ from pipeline.warehouse.publish import publish, quarantine_load, record_validati
 Report = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class _Read:
-    """What the repetitions of a block reduce to."""
-
-    measurements: list[Measurement] = field(default_factory=list)
-    positions: list[AcceptancePosition] = field(default_factory=list)
-    void: dict[tuple[int, str], str] = field(default_factory=dict)  # (start, cell) -> why a repetition is void
-
-
 def ingest_block(block_dir: str, *, report: Report) -> dict[str, Any]:
     """See pipeline.steps.ingest_block."""
     directory = Path(block_dir)
-    load, void = load_of(directory)
-    engine, url = open_migrated(load_settings())
+    settings = load_settings()
+    load, void = load_of(directory, usd_per_gpu_hour=settings.usd_per_gpu_hour)
+    engine, url = open_migrated(settings)
     load_id = stage(engine, load)
     report(f"load {load_id}: {len(load.measurements)} measurements staged")
     said = run_gate(url, load_id, block=load.block) if load.measurements else []
@@ -64,8 +50,8 @@ def ingest_block(block_dir: str, *, report: Report) -> dict[str, Any]:
     }
 
 
-def load_of(directory: Path) -> tuple[BlockLoad, int]:
-    """Read and reduce a block's run directory; also return how many repetitions were void.
+def load_of(directory: Path, *, usd_per_gpu_hour: float | None = None) -> tuple[BlockLoad, int]:
+    """Read and reduce a block's run directory, once; also return how many cells of a start have a void repetition.
 
     Raises UserError naming the file that is damaged or missing.
     """
@@ -75,74 +61,30 @@ def load_of(directory: Path) -> tuple[BlockLoad, int]:
         message = f"{directory} was planned and never measured (no host.json): bench it first."
         raise UserError(message)
     result = read_result(directory)
-    repetitions = current_repetitions(directory)
-    read = _Read()
-    for path, manifest in repetitions:
-        _reduce(path, manifest, block=block, read=read)
+    starts = read_starts(directory)
+    reduced = reduce_block(
+        block,
+        current_repetitions(directory),
+        starts=starts,
+        hardware=hosts[-1].hardware,
+        usd_per_gpu_hour=usd_per_gpu_hour,
+    )
     load = BlockLoad(
         block=block,
         hardware=hosts[-1].hardware,
         models=hosts[-1].models,
         workloads=tuple(read_workloads(directory).values()),
-        starts=read_starts(directory),
-        outcomes=_outcomes(list(result.outcomes) if result else outcomes(block, directory), read.void),
-        measurements=tuple(read.measurements),
-        acceptance=tuple(read.positions),
-        requests=_requests(repetitions, block=block, void=read.void),
+        starts=starts,
+        outcomes=_outcomes(list(result.outcomes) if result else outcomes(block, directory), reduced.void),
+        measurements=tuple(reduced.measurements),
+        acceptance=tuple(reduced.positions),
+        requests=reduced.requests.rows(without=frozenset(reduced.void)),
+        telemetry=tuple(reduced.telemetry),
         directory=str(directory),
         completed_at=result.completed_at if result else None,
         interruptions=result.interruptions if result else (),
     )
-    return load, len(read.void)
-
-
-def _key(manifest: Manifest, block: Block) -> RepetitionKey:
-    return RepetitionKey(
-        sweep_id=block.sweep.sweep_id,
-        block_id=block.block_id,
-        start_index=manifest.start_index,
-        attempt=manifest.attempt,
-        cell_id=manifest.cell_id,
-        repetition=manifest.repetition,
-    )
-
-
-def _reduce(path: Path, manifest: Manifest, *, block: Block, read: _Read) -> None:
-    _, window = read_window(path)
-    key = _key(manifest, block)
-    try:
-        counters = difference(window.before, window.after)
-    except CounterReset as error:
-        read.void[manifest.start_index, manifest.cell_id] = (
-            f"repetition {manifest.repetition} is void: {error}: the server restarted. Bench the block again."
-        )
-        return
-    read.measurements.append(
-        Measurement(
-            key=key,
-            position=manifest.position,
-            started_at=manifest.started_at,
-            metrics=metrics(window.requests, counters, client_cpu_s=manifest.client_cpu_s),
-        )
-    )
-    read.positions.extend(_positions(key, counters))
-
-
-def _positions(key: RepetitionKey, counters: CounterWindow) -> Iterator[AcceptancePosition]:
-    if counters.drafts:
-        for position, accepted in enumerate(counters.accepted_per_position):
-            yield AcceptancePosition(key=key, draft_position=position, accepted=accepted, drafts=counters.drafts)
-
-
-def _requests(
-    repetitions: list[tuple[Path, Manifest]], *, block: Block, void: dict[tuple[int, str], str]
-) -> Iterator[tuple[RepetitionKey, RequestRow]]:
-    for path, manifest in repetitions:
-        if (manifest.start_index, manifest.cell_id) in void:
-            continue
-        _, window = read_window(path)
-        for row in rows(window.requests, origin_ns=window.origin_ns):
-            yield _key(manifest, block), row
+    return load, len(reduced.void)
 
 
 def _outcomes(found: list[CellOutcome], void: dict[tuple[int, str], str]) -> tuple[CellOutcome, ...]:

@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,23 +18,26 @@ from pipeline.engines.argv import build, environment, redact
 from pipeline.engines.failures import classify
 from pipeline.engines.startup_log import read as read_log
 from pipeline.logs import about
-from pipeline.measure.counters import in_flight
+from pipeline.measure.counters import in_flight, kv_cache_usage
 from pipeline.plan.remaining import Todo
 from pipeline.records import files
 from pipeline.records.block import write_start
 from pipeline.records.layout import LOG_FILE, attempt_directory, repetition_directory
 from pipeline.records.repetition import Window, write_repetition
+from pipeline.serve import probes
 from pipeline.serve.errors import ServerFailed
 from pipeline.serve.ports import first_free_port
 from pipeline.serve.server import Server, serve
 from pipeline.steps.planning import SERVED_MODEL, VLLM_PORT
 from pipeline.system.processes import home_marker
+from pipeline.telemetry.sampler import watched
 
 if TYPE_CHECKING:
     from pipeline.steps.benching import Bench
 
 VLLM_PORTS = 400  # sweeps of different homes start at different ports, so that they seldom race for one
 DRAIN_S = 60.0
+USAGE_TIMEOUT_S = 2.0  # a late answer tells of another moment
 
 
 def run_start(bench: "Bench", todo: Todo) -> None:
@@ -108,7 +113,7 @@ def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetitio
         request_rate=cell.request_rate,
         guided=cell.guided,
     )
-    window = measure_window(server, load)
+    window = measure_window(server, load, platform=bench.block.engine.platform)
     attempt = attempt_directory(bench.directory, todo.start, todo.attempt)
     write_repetition(
         repetition_directory(attempt, cell.cell_id, repetition),
@@ -122,12 +127,16 @@ def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetitio
     _tell(bench, cell, repetition, window, number=number)
 
 
-def measure_window(server: Server, load: Load) -> Window:
-    """Warm up, drain, scrape, send the fixed prompts, drain, scrape. Raises ServerFailed when the server died."""
+def measure_window(server: Server, load: Load, *, platform: str) -> Window:
+    """Warm up, drain, scrape, send the fixed prompts, drain, scrape. Raises ServerFailed when the server died.
+
+    Telemetry is taken from before the first scrape until after the last one.
+    """
     warm_up(server.url, load, served_model=SERVED_MODEL)
-    before = _drained(server)
-    driven = drive(server.url, load, served_model=SERVED_MODEL)
-    after = _drained(server)
+    with watched(pid=server.process.pid, platform=platform, usage=partial(_usage, server)) as sampler:
+        before = _drained(server)
+        driven = drive(server.url, load, served_model=SERVED_MODEL)
+        after = _drained(server)
     return Window(
         requests=driven.requests,
         before=before,
@@ -138,7 +147,17 @@ def measure_window(server: Server, load: Load) -> Window:
         origin_ns=driven.origin_ns,
         client_cpu_s=driven.client.cpu_s,
         client=driven.client,
+        telemetry=sampler.samples,
     )
+
+
+def _usage(server: Server) -> float | None:
+    """Return the share of KV cache in use. Raises OSError when the server does not say in time."""
+    answer = probes.get(server.port, path="/metrics", timeout_s=USAGE_TIMEOUT_S)
+    if answer is None or answer[0] != HTTPStatus.OK:
+        message = "/metrics was not answered"
+        raise OSError(message)
+    return kv_cache_usage(answer[1])
 
 
 def _drained(server: Server) -> str:

@@ -1,1 +1,1 @@
-"""What machine this is."""
+"""What machine this is, and what it does while a window runs."""

@@ -2,7 +2,9 @@
 
 import os
 import platform
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pynvml
 
@@ -16,7 +18,7 @@ _ARCHITECTURES = {
 }
 
 
-def find_hardware(*, wanted: str) -> Hardware:
+def find_hardware(*, wanted: str, nvml: Any = pynvml) -> Hardware:
     """Return the hardware for platform `wanted` ("cpu" or "cuda").
 
     A CPU engine runs on the CPU even where a GPU is. Raises EnvironmentFault for a CUDA engine without a GPU.
@@ -24,8 +26,8 @@ def find_hardware(*, wanted: str) -> Hardware:
     if wanted == "cpu":
         return cpu()
     try:
-        return gpu()
-    except pynvml.NVMLError as error:
+        return gpu(nvml=nvml)
+    except nvml.NVMLError as error:
         message = f"no NVIDIA GPU answers ({error}). Check nvidia-smi, or measure an engine of platform cpu."
         raise EnvironmentFault(message) from error
 
@@ -46,27 +48,43 @@ def cpu() -> Hardware:
     )
 
 
-def gpu(index: int = 0) -> Hardware:
-    """Return GPU `index` as NVML names it. Raises pynvml.NVMLError where there is none."""
-    pynvml.nvmlInit()
+def gpu(index: int = 0, *, nvml: Any = pynvml) -> Hardware:
+    """Return GPU `index` as NVML names it. Raises NVMLError where there is none."""
+    nvml.nvmlInit()
     try:
-        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-        major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
-        cuda = pynvml.nvmlSystemGetCudaDriverVersion_v2()
+        handle = nvml.nvmlDeviceGetHandleByIndex(index)
+        major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
+        cuda = nvml.nvmlSystemGetCudaDriverVersion_v2()
+
+        def told(question: Callable[[], Any]) -> Any:
+            """Return an answer that some cards do not give; None then."""
+            try:
+                return question()
+            except nvml.NVMLError:
+                return None
+
+        limit_mw = told(lambda: nvml.nvmlDeviceGetEnforcedPowerLimit(handle))
+        ecc = told(lambda: nvml.nvmlDeviceGetEccMode(handle))
+        mig = told(lambda: nvml.nvmlDeviceGetMigMode(handle))
         return Hardware(
             kind="gpu",
-            name=_text(pynvml.nvmlDeviceGetName(handle)),
-            architecture=_architecture(pynvml.nvmlDeviceGetArchitecture(handle)),
+            name=_text(nvml.nvmlDeviceGetName(handle)),
+            architecture=_architecture(nvml.nvmlDeviceGetArchitecture(handle)),
             compute_capability=f"{major}.{minor}",
             accelerators=1,
-            memory_bytes=int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
-            driver_version=_text(pynvml.nvmlSystemGetDriverVersion()),
+            memory_bytes=int(nvml.nvmlDeviceGetMemoryInfo(handle).total),
+            driver_version=_text(nvml.nvmlSystemGetDriverVersion()),
             cuda_version=f"{cuda // 1000}.{cuda % 1000 // 10}",
             host_cpu=_cpu_name(),
             logical_cpus=len(os.sched_getaffinity(0)),
+            power_limit_w=None if limit_mw is None else round(limit_mw / 1000),
+            max_sm_clock_mhz=told(lambda: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            max_memory_clock_mhz=told(lambda: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM)),
+            ecc=None if ecc is None else bool(ecc[0]),  # now; the second says what it will be after a reset
+            mig=None if mig is None else bool(mig[0]),
         )
     finally:
-        pynvml.nvmlShutdown()
+        nvml.nvmlShutdown()
 
 
 def _architecture(value: int) -> str | None:

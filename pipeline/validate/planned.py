@@ -18,6 +18,7 @@ def measurements(block: Block, *, load_id: str) -> str:
             p.requests as planned_requests,
             p.requests * p.output_tokens as most_output_tokens,
             p.speculative_tokens + 1 as longest_acceptance,
+            case when m.position <> 'arm' then m.identical_share end as control_share,
             case when p.speculative_tokens is null then coalesce(m.drafts, 0) end as baseline_drafts,
             case when p.speculative_tokens is not null then coalesce(m.drafts, 0) end as arm_drafts
         from staging.measurement as m

@@ -125,6 +125,11 @@ FAULTS: dict[str, Fault] = {
         baseline_at,
     ),
     "too many output tokens": (lambda load: with_metrics(load, output_tokens=21), {"output_within_limit"}, arm_at),
+    "chunks count otherwise": (
+        lambda load: with_metrics(load, chunk_token_gap=1),
+        {"chunks_count_as_usage"},
+        arm_at,
+    ),
     "counts differ": (lambda load: with_metrics(load, token_count_gap=3), {"no_token_count_gap"}, arm_at),
     "a request twice": (
         lambda load: replace(load, requests=[*load.requests, list(load.requests)[-1]]),
@@ -194,7 +199,13 @@ def test_every_critical_expectation_has_a_fault(faults_said: list[ValidationOutc
 @pytest.mark.parametrize(
     ("metrics", "expected"),
     [
-        ({"client_cpu_share": 0.7}, "client_has_room"),
+        ({"client_cpu_share": 0.71}, "client_has_room"),
+        ({"client_busiest_core_share": 0.71}, "client_has_room"),
+        ({"delivered_concurrency": 0.97}, "concurrency_delivered"),
+        ({"foreign_processes": 1}, "gpu_to_itself"),
+        ({"throttled_share": 0.06}, "clocks_free"),
+        ({"ttft_gap_ms": -2.0}, "ttft_not_before_the_server"),
+        ({"position": "closing", "identical_share": 0.5}, "baseline_repeats_itself"),
         (
             {"drafts": 0, "drafted_tokens": 0, "accepted_tokens": 0, "acceptance_rate": None},
             "speculation_drafts",

@@ -14,6 +14,7 @@ from pipeline.domain.verdict import Speedup
 from pipeline.measure.counters import CounterWindow
 from pipeline.measure.metrics import metrics
 from pipeline.measure.requests import rows
+from pipeline.measure.window import MeasuredWindow
 from tests.support.night_server import Counters
 from tests.support.nights import Night, NightWindow
 
@@ -86,7 +87,9 @@ def _take(measured: Measured, window: NightWindow) -> None:
         )
         for row in rows(window.records, origin_ns=0)
     )
-    values: Mapping[str, float | int | None] = metrics(window.records, counter_window(window), client_cpu_s=0.0)
+    values: Mapping[str, float | int | None] = metrics(
+        MeasuredWindow(records=window.records, counters=counter_window(window), concurrency=window.concurrency)
+    )
     measured.windows.append(
         Window(
             cell_id=cell_id,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.measure.counters import CounterReset, difference, in_flight
+from pipeline.measure.counters import CounterReset, difference, in_flight, kv_cache_usage
 
 FIXTURES = Path(__file__).parents[2] / "support" / "fixtures" / "vllm"
 
@@ -53,6 +53,70 @@ def test_a_counter_that_appears_in_the_window_started_from_zero() -> None:
 def test_a_counter_that_fell_voids_the_window() -> None:
     with pytest.raises(CounterReset, match="generation_tokens_total fell from 10 to 4"):
         difference(text(generated=10), text(generated=4))
+
+
+def test_a_counter_that_is_gone_voids_the_window() -> None:
+    with pytest.raises(CounterReset, match="num_drafts_total fell from 3 to 0"):
+        difference(text(generated=1, drafts=3), text(generated=2))
+
+
+def test_one_engine_s_restart_voids_the_window_where_positions_show_it() -> None:
+    def position(accepted: int) -> str:
+        return f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="1"}} {accepted}\n'
+
+    with pytest.raises(CounterReset, match="at position 1 fell from 4 to 3"):
+        difference(position(4), position(3))
+
+
+def test_positions_of_several_engines_are_summed() -> None:
+    def both(a: int, b: int) -> str:
+        name = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
+        return f'{name}{{engine="0",position="0"}} {a}\n{name}{{engine="1",position="0"}} {b}\n'
+
+    assert difference(both(1, 2), both(4, 6)).accepted_per_position == (3 + 4,)
+
+
+def test_samples_of_a_step_are_not_tokens() -> None:
+    """12 tokens came in 4 steps: the histogram grows by 4."""
+    window = difference(text(generated=0, steps=0, seconds=0), text(generated=12, steps=4, seconds=2))
+    assert (window.generated_tokens, window.engine_steps, window.step_seconds) == (12, 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("time_per_output_token_seconds_count", "inter_token_latency_seconds_count", "engine_steps"),
+        ("time_per_output_token_seconds_sum", "inter_token_latency_seconds_sum", "step_seconds"),
+        ("gpu_prefix_cache_queries_total", "prefix_cache_queries_total", "prefix_cache_queries"),
+        ("gpu_prefix_cache_hits_total", "prefix_cache_hits_total", "prefix_cache_hits"),
+    ],
+)
+def test_a_counter_keeps_its_meaning_under_its_old_name_its_new_one_and_both(old: str, new: str, field: str) -> None:
+    def page(value: int, *names: str) -> str:
+        return "".join(f'vllm:{name}{{engine="0"}} {value}\n' for name in names)
+
+    for names in ((old,), (new,), (old, new)):
+        assert getattr(difference(page(2, *names), page(5, *names)), field) == 3, names
+
+
+def test_other_histograms_of_times_per_token_are_not_steps() -> None:
+    name = "vllm:request_time_per_output_token_seconds_count"
+    assert difference("", f'{name}{{engine="0"}} 5\n').engine_steps is None
+
+
+@pytest.mark.parametrize("name", ["kv_cache_usage_perc", "gpu_cache_usage_perc"])
+def test_the_kv_cache_is_as_full_as_its_fullest_engine(name: str) -> None:
+    assert kv_cache_usage(f'vllm:{name}{{engine="0"}} 0.2\nvllm:{name}{{engine="1"}} 0.5\n') == 0.5
+    assert kv_cache_usage("") is None
+
+
+def test_a_captured_window_has_its_times() -> None:
+    before, after = ((FIXTURES / f"cpu-0.32.0-ngram-c4.{part}.prom").read_text() for part in ("before", "after"))
+    window = difference(before, after)
+    assert window.first_tokens == 4
+    assert window.inference_seconds == pytest.approx(window.prefill_seconds + window.decode_seconds)
+    assert window.step_seconds == pytest.approx(window.decode_seconds)
+    assert (window.prefix_cache_queries, window.prefix_cache_hits, window.preemptions) == (223, 0, 0)
 
 
 @pytest.mark.parametrize(

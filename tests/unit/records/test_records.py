@@ -1,5 +1,6 @@
 """Run directories: whole or not there, checked by hash, never written twice."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from pipeline.domain.block import LAYOUT_VERSION, CellOutcome
 from pipeline.domain.engine import EngineFacts
 from pipeline.domain.hardware import Hardware
+from pipeline.domain.request import ClientFacts
 from pipeline.domain.server_start import Failure, ServerStart
+from pipeline.domain.telemetry import TelemetrySample
 from pipeline.errors import EnvironmentFault, UserError
 from pipeline.records import files
 from pipeline.records.block import (
@@ -26,7 +29,7 @@ from pipeline.records.block import (
     write_start,
     write_sweep,
 )
-from pipeline.records.layout import MANIFEST_FILE, attempt_directory, repetition_directory
+from pipeline.records.layout import MANIFEST_FILE, TELEMETRY_FILE, attempt_directory, repetition_directory
 from pipeline.records.repetition import Window, read_window, write_repetition
 from pipeline.workloads.structured import STRUCTURED
 from tests.support.values import SWEEP, make_block, make_record
@@ -62,6 +65,26 @@ def test_a_repetition_comes_back_as_it_was(tmp_path: Path) -> None:
     manifest, window = read_window(tmp_path / "r")
     assert window == WINDOW
     assert (manifest.start_index, manifest.position, manifest.cell_id) == (1, "arm", "c")
+
+
+def test_telemetry_and_client_come_back_and_what_was_not_asked_takes_no_room(tmp_path: Path) -> None:
+    window = replace(
+        WINDOW,
+        client=ClientFacts(cpu_s=0.1, processes=2, clock="kernel", busiest_core_share=0.3),
+        telemetry=(TelemetrySample(at_ns=1, power_mw=0), TelemetrySample(at_ns=2, kv_cache_usage=0.5, errors=1)),
+    )
+    write(tmp_path / "r", window)
+    manifest, found = read_window(tmp_path / "r")
+    assert found == window
+    lines = files.decompress((tmp_path / "r" / TELEMETRY_FILE).read_bytes(), name="t")
+    assert lines.splitlines()[0] == b'{"at_ns":1,"power_mw":0,"errors":0}'
+    assert TELEMETRY_FILE in manifest.files
+
+
+def test_what_was_recorded_before_there_was_telemetry_has_none(tmp_path: Path) -> None:
+    write(tmp_path / "r")
+    assert read_window(tmp_path / "r")[1].telemetry is None
+    assert not (tmp_path / "r" / TELEMETRY_FILE).exists()
 
 
 def test_a_complete_repetition_is_never_overwritten(tmp_path: Path) -> None:

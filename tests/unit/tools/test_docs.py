@@ -25,7 +25,7 @@ def domain_values() -> set[str]:
     found = set()
     for module in pkgutil.iter_modules(pipeline.domain.__path__):
         for value in vars(importlib.import_module(f"pipeline.domain.{module.name}")).values():
-            if dataclasses.is_dataclass(value) and value.__module__.endswith(module.name):
+            if isinstance(value, type) and dataclasses.is_dataclass(value) and value.__module__.endswith(module.name):
                 found.add(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", value.__name__).lower())
     return found
 
