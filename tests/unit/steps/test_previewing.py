@@ -1,0 +1,92 @@
+"""What a person sees of a plan before it costs anything."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import UserError
+from pipeline.settings import REPOSITORY
+from pipeline.steps.previewing import Preview, preview
+
+TALK = (REPOSITORY / "matrices" / "talk.yaml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPECWATCH_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    for name in ("SPECWATCH_RUNS", "WAREHOUSE_URL", "WAREHOUSE_URL_FILE", "SPECWATCH_VLLM_PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def previewed(tmp_path: Path, *changes: tuple[str, str]) -> Preview:
+    text = TALK
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    (tmp_path / "m.yaml").write_text(text)
+    return preview(str(tmp_path / "m.yaml"), overrides={})
+
+
+def test_every_start_has_its_command_its_memory_and_its_time(tmp_path: Path) -> None:
+    (planned,) = previewed(tmp_path).blocks
+    assert [arm.start.position for arm in planned.arms] == ["opening", "arm", "closing"]
+    for arm in planned.arms:
+        assert arm.argv[0].endswith("engines/0.32.0-cuda/bin/python")
+        assert "<meta-llama/Llama-3.1-8B-Instruct>" in arm.argv
+        assert arm.fit.state == "fits"
+        assert arm.seconds > 120
+    assert '"model":"<meta-llama/Llama-3.2-1B-Instruct>"' in planned.arms[1].argv[-1]
+    assert planned.seconds == pytest.approx(sum(arm.seconds for arm in planned.arms))
+
+
+def test_a_draft_of_unusual_size_is_warned_of_once(tmp_path: Path) -> None:
+    (planned,) = previewed(tmp_path).blocks
+    (said,) = [warning for warning in planned.warnings if "times smaller" in warning]
+    assert said.startswith("draft llama-3.2-1b-instruct is 6.5 times smaller than target llama-3.1-8b-instruct")
+
+
+def test_what_does_not_fit_is_warned_of(tmp_path: Path) -> None:
+    (planned,) = previewed(tmp_path, ("memory_gib: 96", "memory_gib: 16")).blocks
+    assert {arm.fit.state for arm in planned.arms} == {"does not fit"}
+    assert any(warning.startswith("draft-k4 does not fit: ") for warning in planned.warnings)
+
+
+def test_without_a_gpu_or_its_name_the_memory_is_unknown(tmp_path: Path) -> None:
+    stated = TALK[TALK.index("hardware:") :]
+    found = previewed(tmp_path, (stated, ""))
+    assert found.accelerator is None
+    assert {arm.fit.state for arm in found.blocks[0].arms} == {"unknown"}
+
+
+def test_prefill_heavy_and_too_long_prompts_are_warned_of(tmp_path: Path) -> None:
+    short = previewed(tmp_path, ("output_tokens: 256", "output_tokens: 8"))
+    assert any("is prefill-heavy: about" in warning for warning in short.blocks[0].warnings)
+
+
+def test_target_and_draft_must_both_be_real_or_dummy(tmp_path: Path) -> None:
+    line = "source: meta-llama/Llama-3.2-1B-Instruct"
+    with pytest.raises(UserError, match="Make them alike"):
+        previewed(tmp_path, (line, f"{line}\n    weights: dummy"))
+
+
+def test_a_budget_leaves_out_what_it_does_not_buy(tmp_path: Path) -> None:
+    everything = previewed(tmp_path)
+    hours = everything.seconds / 3600
+    half = previewed(tmp_path, ("version: 1\n", f"version: 1\nbudget_gpu_hours: {hours / 2:.3f}\n"))
+    assert half.seconds <= everything.seconds / 2
+    (planned,) = half.blocks
+    assert planned.arms
+    assert planned.block.skipped
+    assert all(skip.reason.startswith("budget: ") for skip in planned.block.skipped)
+    all_of_it = previewed(tmp_path, ("version: 1\n", f"version: 1\nbudget_gpu_hours: {hours + 0.01:.3f}\n"))
+    assert all_of_it.blocks[0].block.skipped == ()
+
+
+def test_a_model_that_is_here_stands_with_its_path(tmp_path: Path) -> None:
+    directory = tmp_path / "models" / "smollm2-135m-instruct"
+    directory.mkdir(parents=True)
+    (directory / "config.json").write_text("{}")
+    (planned,) = preview("matrices/smoke.yaml", overrides={"methods": ["ngram-k4"]}).blocks
+    assert str(directory) in planned.arms[0].argv
+    assert planned.arms[0].fit.state == "unknown"  # its own config says nothing, and it is believed
