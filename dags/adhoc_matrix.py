@@ -30,8 +30,12 @@ adhoc_matrix = matrix_dag(
             type=["null", "array"],
             items={"type": "integer", "minimum": 1},
             title="Concurrencies",
-            description="Requests in flight.",
+            description="Requests in flight. These and the arrivals are the whole load, if one of them is told.",
         ),
+        "arrivals": names("Arrivals", "Open loops: poisson:4 or fixed:2, in requests/s."),
+        "prompt_tokens": names("Input tokens", "Nominal lengths of the workloads that come in lengths, such as 4096."),
+        "output_tokens": names("Output tokens", "Most tokens of an answer, such as 128; stated: the workload's own."),
+        "temperatures": names("Temperatures", "Such as 0; stated: the workload's own."),
         "engine_versions": names("vLLM versions", "Such as 0.32.0."),
         "repetitions": Param(
             None, type=["null", "integer"], minimum=1, title="Repetitions", description="Of each cell, in each server."

@@ -17,7 +17,10 @@ MATRICES = Path(__file__).resolve().parents[1] / "matrices"
 GPU = {"executor": "EdgeExecutor", "queue": "blackwell", "pool": "gpu"}
 BLOCK_LABEL = "{{ task.op_kwargs['block_dir'].rstrip('/').rpartition('/')[2] }}"
 FINAL_EXIT_CODES = {2, 4}  # a user error or a refused gate: trying again cannot change it
-OVERRIDES = ("methods", "workloads", "concurrencies", "engine_versions", "repetitions")  # what a form may change
+OVERRIDES = (  # what a form may change
+    *("methods", "workloads", "concurrencies", "arrivals", "engine_versions", "repetitions"),
+    *("prompt_tokens", "output_tokens", "temperatures"),
+)
 
 
 def matrix_dag(

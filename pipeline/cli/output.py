@@ -73,8 +73,9 @@ def progress_bar(unit: str) -> Iterator[tuple[Progress | None, Report]]:
 
 def chosen(arguments: Any) -> dict[str, Any]:
     """Return the overrides that a person gave as flags."""
-    names = ("methods", "workloads", "concurrencies", "engine_versions", "repetitions")
-    return {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    from pipeline.matrix.select import SELECTORS
+
+    return {name: getattr(arguments, name) for name in SELECTORS if getattr(arguments, name) is not None}
 
 
 def ratio(value: float | None, lower: float | None = None, upper: float | None = None) -> str | None:

@@ -35,6 +35,12 @@ def _choices(command: argparse.ArgumentParser) -> None:
     command.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods of the matrix")
     command.add_argument("--workloads", nargs="+", metavar="NAME", help="only these workloads of the matrix")
     command.add_argument("--concurrencies", nargs="+", type=int, metavar="N", help="these instead of the matrix's")
+    command.add_argument(
+        "--arrivals", nargs="+", metavar="P:RATE", help="open loops instead, such as poisson:4 (per s)"
+    )
+    command.add_argument("--prompt-tokens", nargs="+", metavar="N", help="these nominal input lengths instead")
+    command.add_argument("--output-tokens", nargs="+", metavar="N", help="these instead; `stated`: the workload's own")
+    command.add_argument("--temperatures", nargs="+", metavar="T", help="these instead; `stated`: the workload's own")
     command.add_argument("--engine-versions", nargs="+", metavar="V", help="these vLLM releases instead")
     command.add_argument("--repetitions", type=int, metavar="N", help="this many instead")
 
@@ -54,6 +60,13 @@ def _measuring(commands: "Commands") -> None:
     engines.add_argument("action", choices=["list", "install", "show"])
     engines.add_argument("version", nargs="?")
     engines.add_argument("--platform", choices=["cpu", "cuda"], help="default: cuda where a GPU is, else cpu")
+    workloads = _add(
+        commands, "workloads", "workloads", "the prompt sets: what they state, how long they are, their text"
+    )
+    workloads.add_argument("action", choices=["list", "show"])
+    workloads.add_argument("name", nargs="?")
+    workloads.add_argument("--target", metavar="DIR", help="count in the tokens of the model at DIR")
+    workloads.add_argument("--prompt-tokens", type=int, metavar="N", help="of a set that comes in lengths: this one")
 
 
 def _warehouse(commands: "Commands") -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.domain.identity import short_hash
 
@@ -52,3 +52,36 @@ class Workload:
     def workload_id(self) -> str:
         """The natural key: name and content."""
         return f"{self.name}@{self.content_hash}"
+
+    @property
+    def has_schemas(self) -> bool:
+        """Whether its prompts can be decoded under a JSON schema."""
+        return any(prompt.response_schema is not None for prompt in self.prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """Which key of a JSONL line holds what; a dot goes into a mapping. Either `prompt` or `turns` is told."""
+
+    prompt: str | None = None  # a text
+    turns: str | None = None  # a list of texts, the user's side of a conversation
+    id: str | None = None  # None: the number of the line
+    kind: str | None = None
+    system: str | None = None
+    response_schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSource:
+    """Where a public prompt set lies and how its lines are read: a path, or a file of a hub's data set."""
+
+    name: str
+    format: Literal["spec-bench", "jsonl"]
+    path: str | None = None
+    hub: str | None = None
+    file: str | None = None
+    revision: str | None = None  # as asked for: a branch, a tag or a commit
+    fields: FieldMap | None = None
+    category: str | None = None
+    temperature: float | None = None
+    output_tokens: int | None = None

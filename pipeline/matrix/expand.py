@@ -1,7 +1,9 @@
 """MatrixFile -> the values of the domain: engines, models, methods and cells."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 from pipeline.domain.cell import Cell, ServerSettings
 from pipeline.domain.engine import Engine
@@ -9,10 +11,13 @@ from pipeline.domain.identity import short_hash
 from pipeline.domain.method import BASELINE, Method
 from pipeline.domain.model import Model
 from pipeline.domain.workload import Workload
-from pipeline.errors import UserError
+from pipeline.matrix.factors import STATED
+from pipeline.matrix.fit import Sets, set_misfits
 from pipeline.matrix.schema import HardwareEntry, MatrixFile, MethodEntry, ModelEntry
 
 BASELINE_METHOD = Method(name=BASELINE, method=BASELINE)
+# Keys that came later enter the hash only where they are told: a matrix from before keeps its hash.
+_LATER: dict[str, Any] = {"prompt_tokens": None, "guided": False, "arrivals": [], "budget_gpu_hours": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +43,21 @@ class Expansion:
     budget_gpu_hours: float | None = None
 
 
-def expand(matrix: MatrixFile, *, workloads: Mapping[str, Workload]) -> Expansion:
+def expand(matrix: MatrixFile, *, workloads: Sets) -> Expansion:
     """Expand `matrix` into groups of cells, in a stable order.
 
-    Raises UserError when a prompt set is smaller than the matrix asks for.
+    `workloads` holds each prompt set that the matrix asks for, by name and nominal length. Raises FactorMisfit when one
+    is smaller or longer than the matrix can use.
     """
-    for name in matrix.workloads:
-        available = len(workloads[name].prompts)
-        if matrix.prompts > available:
-            message = f"workload {name!r} has {available} prompts, the matrix asks for {matrix.prompts}: lower prompts"
-            raise UserError(message)
+    for misfit in set_misfits(matrix, workloads):
+        raise misfit
     server = ServerSettings(**matrix.server.model_dump())
     drafts = {entry.name: _model(entry) for entry in matrix.drafts}
     methods = [
         (BASELINE_METHOD, None),
         *((_method(e, drafts), e.targets) for e in matrix.methods if e.method != BASELINE),
     ]
+    points = list(_points(matrix, workloads))
     groups = []
     for engine_entry in matrix.engines:
         engine = Engine(**engine_entry.model_dump())
@@ -62,21 +66,7 @@ def expand(matrix: MatrixFile, *, workloads: Mapping[str, Workload]) -> Expansio
                 (
                     method,
                     tuple(
-                        Cell(
-                            engine=engine,
-                            target=target,
-                            method=method,
-                            server=server,
-                            workload=name,
-                            workload_hash=workloads[name].content_hash,
-                            prompts=matrix.prompts,
-                            output_tokens=matrix.output_tokens,
-                            temperature=matrix.temperature,
-                            concurrency=concurrency,
-                            seed=matrix.seed,
-                        )
-                        for name in matrix.workloads
-                        for concurrency in matrix.concurrency
+                        Cell(engine=engine, target=target, method=method, server=server, **point) for point in points
                     ),
                 )
                 for method, only in methods
@@ -89,21 +79,48 @@ def expand(matrix: MatrixFile, *, workloads: Mapping[str, Workload]) -> Expansio
         repetitions=matrix.repetitions,
         seed=matrix.seed,
         groups=tuple(groups),
-        workloads=tuple(workloads[name] for name in matrix.workloads),
+        workloads=tuple(workloads.values()),
         hardware=matrix.hardware,
         budget_gpu_hours=matrix.budget_gpu_hours,
     )
 
 
+def _points(matrix: MatrixFile, workloads: Sets) -> Iterator[dict[str, Any]]:
+    """What tells the cells of one arm apart: prompt set, lengths, temperature, guided decoding and load.
+
+    A set is hashed once, whatever the number of cells. A factor that a set does not have (a schema) makes no second
+    cell, nor does a stated value that is listed as well.
+    """
+    loads: list[dict[str, Any]] = [{"concurrency": concurrency} for concurrency in matrix.concurrency]
+    loads += [{"concurrency": None, "arrival": a.process, "request_rate": a.rate_per_s} for a in matrix.arrivals]
+    for (name, nominal), workload in workloads.items():
+        asked = {
+            "workload": name,
+            "workload_hash": workload.content_hash,
+            "prompts": matrix.prompts,
+            "prompt_tokens": nominal,
+            "seed": matrix.seed,
+        }
+        lengths = [workload.output_tokens if value == STATED else value for value in matrix.output_tokens]
+        temperatures = [workload.temperature if value == STATED else value for value in matrix.temperature]
+        guided = matrix.guided if workload.has_schemas else [False]
+        for length, temperature, under_schema, load in product(
+            _once(lengths), _once(temperatures), _once(guided), loads
+        ):
+            yield asked | {"output_tokens": length, "temperature": temperature, "guided": under_schema} | load
+
+
+def _once(values: Sequence[Any]) -> list[Any]:
+    return list(dict.fromkeys(values))
+
+
 def _hash(matrix: MatrixFile) -> str:
     """Hash what decides which cells there are; a key that came later enters only where it is used."""
     document = matrix.model_dump(mode="json", exclude={"description", "hardware"})
-    if document["budget_gpu_hours"] is None:
-        del document["budget_gpu_hours"]
     for method in document["methods"]:
         if method["targets"] is None:
             del method["targets"]
-    return short_hash(document)
+    return short_hash({key: value for key, value in document.items() if key not in _LATER or value != _LATER[key]})
 
 
 def _model(entry: ModelEntry) -> Model:

@@ -13,16 +13,18 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from pipeline.domain.versions import Upgrades, VersionRefused, brought_up_to
 from pipeline.errors import UserError
+from pipeline.matrix.factors import ArrivalEntry
+from pipeline.matrix.fit import FactorMisfit
 from pipeline.matrix.schema import (
     MATRIX_VERSION,
     EngineEntry,
-    FactorMisfit,
     HardwareEntry,
     MatrixFile,
     MethodEntry,
     ModelEntry,
     ServerEntry,
 )
+from pipeline.matrix.workload_entry import FieldsEntry, WorkloadEntry
 
 UPGRADES: Upgrades = {}  # version of the file -> the step to the next one; there has been one version so far
 
@@ -33,6 +35,8 @@ _ENTRIES: dict[str, type[BaseModel]] = {
     "methods": MethodEntry,
     "server": ServerEntry,
     "hardware": HardwareEntry,
+    "workloads": WorkloadEntry,
+    "arrivals": ArrivalEntry,
 }
 
 
@@ -62,12 +66,21 @@ def parse_matrix(text: str, *, name: str, base: Path, workloads: Collection[str]
     except ValidationError as error:
         problems = [_problem(e, tree=tree, name=name) for e in error.errors(include_url=False)]
         raise UserError("\n".join(problems)) from error
-    for index, workload in enumerate(matrix.workloads):
-        if workload not in workloads:
-            line = _line(tree, ("workloads", index))
-            message = f"{name}:{line}: unknown workload {workload!r}{_nearest(workload, workloads)}"
-            raise UserError(message)
+    for index, entry in enumerate(matrix.workloads):
+        if (entry.format is None) == (entry.name in workloads):
+            continue
+        line = _line(tree, ("workloads", index))
+        message = f"{name}:{line}: workload {entry.name!r} is one of ours: give the loaded one another name"
+        if entry.format is None:
+            message = f"{name}:{line}: unknown workload {entry.name!r}{_nearest(entry.name, workloads)}"
+        raise UserError(message)
     return matrix.resolve_paths(base)
+
+
+def refused(misfit: FactorMisfit, *, path: Path) -> UserError:
+    """Return the error for a misfit of the matrix at `path` with its prompt sets: it names the line."""
+    line = _line(_tree(path.read_text(encoding="utf-8"), name=str(path)), misfit.location)
+    return UserError(f"{path}:{line}: {'.'.join(map(str, misfit.location))}: {misfit}")
 
 
 def _tree(text: str, *, name: str) -> CommentedMap:
@@ -99,7 +112,7 @@ def _plain(node: Any) -> Any:
 
 
 def _problem(error: ErrorDetails, *, tree: CommentedMap, name: str) -> str:
-    location = tuple(error["loc"])
+    location = _as_written(tuple(error["loc"]), tree)
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, FactorMisfit):
         location = cause.location
@@ -116,8 +129,16 @@ def _problem(error: ErrorDetails, *, tree: CommentedMap, name: str) -> str:
     return f"{where}{dotted}: {said}" if dotted else f"{where}{said}"
 
 
+def _as_written(location: tuple[int | str, ...], tree: CommentedMap) -> tuple[int | str, ...]:
+    """Leave out the 0 of a list that was written as one value."""
+    written = len(location) == 2 and location[1] == 0 and not isinstance(tree.get(location[0]), list)
+    return location[:1] if written else location
+
+
 def _keys_beside(location: Sequence[int | str]) -> list[str]:
     entry = _ENTRIES.get(str(location[0]), MatrixFile) if len(location) > 1 else MatrixFile
+    if "fields" in location[:-1]:
+        entry = FieldsEntry
     return list(entry.model_fields)
 
 

@@ -1,33 +1,31 @@
 """The matrix file, version 1: what a person may write, checked. Unknown keys are refused."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from packaging.version import InvalidVersion, Version
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pipeline.domain.method import BASELINE, drafting
+from pipeline.matrix.factors import (
+    ArrivalEntry,
+    Entry,
+    Guided,
+    Name,
+    OutputTokens,
+    Positive,
+    PromptTokens,
+    Temperatures,
+    differ,
+    first_repeated,
+)
+from pipeline.matrix.fit import misfits
+from pipeline.matrix.workload_entry import WorkloadEntry
 
 MATRIX_VERSION = 1
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$", max_length=64)]
-Positive = Annotated[int, Field(ge=1)]
 
-
-class FactorMisfit(ValueError):
-    """Factors that are each right and do not fit together; `location` leads to the key to change."""
-
-    def __init__(self, text: str, *, location: tuple[str | int, ...]) -> None:
-        super().__init__(text)
-        self.location = location
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class EngineEntry(_Entry):
+class EngineEntry(Entry):
     """A vLLM release; `python` names a preinstalled interpreter that holds it."""
 
     version: str
@@ -45,7 +43,7 @@ class EngineEntry(_Entry):
         return value
 
 
-class ModelEntry(_Entry):
+class ModelEntry(Entry):
     """A target or draft: a path, a hub id, or `embedded:NAME`."""
 
     name: Name
@@ -54,7 +52,7 @@ class ModelEntry(_Entry):
     weights: Literal["real", "dummy"] = "real"
 
 
-class MethodEntry(_Entry):
+class MethodEntry(Entry):
     """One arm. `options` are further keys of vLLM's --speculative-config."""
 
     name: Name | None = None
@@ -96,7 +94,7 @@ class MethodEntry(_Entry):
         return self
 
 
-class ServerEntry(_Entry):
+class ServerEntry(Entry):
     """Server flags, alike in every arm."""
 
     max_model_len: Positive = 2048
@@ -109,7 +107,7 @@ class ServerEntry(_Entry):
     kv_cache_gib: Positive = 1
 
 
-class HardwareEntry(_Entry):
+class HardwareEntry(Entry):
     """What the matrix is planned for: not measured with, so it is no factor. Absent: what is found when planning."""
 
     name: str
@@ -118,7 +116,7 @@ class HardwareEntry(_Entry):
     dense_tflops: Annotated[float, Field(gt=0)] | None = None  # 16 bit, without sparsity
 
 
-class MatrixFile(_Entry):
+class MatrixFile(Entry):
     """One matrix: the factors whose product is measured."""
 
     version: int
@@ -128,38 +126,35 @@ class MatrixFile(_Entry):
     targets: Annotated[list[ModelEntry], Field(min_length=1)]
     drafts: list[ModelEntry] = Field(default_factory=list)
     methods: Annotated[list[MethodEntry], Field(min_length=1)]
-    workloads: Annotated[list[str], Field(min_length=1)]
+    workloads: Annotated[list[WorkloadEntry], Field(min_length=1)]
     prompts: Positive
-    output_tokens: Annotated[int, Field(ge=2)]
-    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
-    concurrency: Annotated[list[Positive], Field(min_length=1)]
+    prompt_tokens: PromptTokens | None = None  # nominal input lengths of the workloads that come in lengths
+    output_tokens: OutputTokens
+    temperature: Temperatures = Field(default=[0.0])
+    guided: Guided = Field(default=[False])
+    concurrency: list[Positive] = Field(default_factory=list)  # closed loop: requests in flight
+    arrivals: list[ArrivalEntry] = Field(default_factory=list)  # open loop
     repetitions: Positive = 1
     seed: int = 0
     server: ServerEntry = ServerEntry()
     hardware: HardwareEntry | None = None
     budget_gpu_hours: Annotated[float, Field(gt=0)] | None = None  # machine time of a sweep; None: all of it
 
-    @field_validator("concurrency", "workloads")
+    @field_validator("concurrency")
     @classmethod
-    def _names_nothing_twice(cls, value: list[Any]) -> list[Any]:
-        if twice := _first_repeated(value):
-            message = f"{twice!r} stands there twice"
-            raise ValueError(message)
-        return value
+    def _names_nothing_twice(cls, value: list[int]) -> list[int]:
+        return differ(value)
 
-    @field_validator("engines", "targets", "drafts")
+    @field_validator("engines", "targets", "drafts", "workloads", "arrivals")
     @classmethod
     def _entries_differ(cls, value: list[Any]) -> list[Any]:
-        keys = [(e.version, e.platform) if isinstance(e, EngineEntry) else e.name for e in value]
-        if twice := _first_repeated(keys):
-            message = f"{twice!r} stands there twice"
-            raise ValueError(message)
+        differ([_key(entry) for entry in value])
         return value
 
     @field_validator("methods")
     @classmethod
     def _arms_differ(cls, value: list[MethodEntry]) -> list[MethodEntry]:
-        if twice := _first_repeated([entry.arm for entry in value]):
+        if twice := first_repeated([entry.arm for entry in value]):
             message = f"two methods are named {twice!r}; give one of them another name"
             raise ValueError(message)
         told: dict[str, str] = {}
@@ -176,7 +171,7 @@ class MatrixFile(_Entry):
 
     @model_validator(mode="after")
     def _factors_fit(self) -> Self:
-        for misfit in _misfits(self):
+        for misfit in misfits(self):
             raise misfit
         return self
 
@@ -201,50 +196,14 @@ class MatrixFile(_Entry):
                 "engines": [engine(e) for e in self.engines],
                 "targets": [model(m) for m in self.targets],
                 "drafts": [model(m) for m in self.drafts],
+                "workloads": [entry.resolve_path(base) for entry in self.workloads],
             }
         )
 
 
-def _first_repeated(values: Sequence[Any]) -> Any:
-    seen = set()
-    for value in values:
-        if value in seen:
-            return value
-        seen.add(value)
-    return None
-
-
-def _unknown_targets(matrix: MatrixFile) -> Iterator[FactorMisfit]:
-    known = sorted(model.name for model in matrix.targets)
-    for index, entry in enumerate(matrix.methods):
-        for target in entry.targets or ():
-            if target not in known:
-                text = f"method {entry.arm!r} names the target {target!r}; targets lists {known}"
-                yield FactorMisfit(text, location=("methods", index, "targets"))
-
-
-def _misfits(matrix: MatrixFile) -> Iterator[FactorMisfit]:
-    yield from _unknown_targets(matrix)
-    drafts = {entry.name for entry in matrix.drafts}
-    for index, entry in enumerate(matrix.methods):
-        if entry.draft and entry.draft not in drafts:
-            text = f"method {entry.arm!r} names the draft {entry.draft!r}; drafts lists {sorted(drafts) or 'nothing'}"
-            yield FactorMisfit(text, location=("methods", index, "draft"))
-        k = entry.num_speculative_tokens or 0
-        if k >= matrix.output_tokens:
-            text = (
-                f"method {entry.arm!r} drafts {k} tokens a step, but a request has only {matrix.output_tokens} output "
-                "tokens: lower num_speculative_tokens or raise output_tokens"
-            )
-            yield FactorMisfit(text, location=("methods", index, "num_speculative_tokens"))
-    longest = matrix.server.max_model_len
-    if matrix.output_tokens >= longest:
-        text = f"output_tokens {matrix.output_tokens} leaves no room for a prompt in server.max_model_len {longest}"
-        yield FactorMisfit(text, location=("output_tokens",))
-    widest = max(matrix.concurrency)
-    if widest > matrix.prompts:
-        text = f"concurrency {widest} is never reached with {matrix.prompts} prompts: raise prompts or lower it"
-        yield FactorMisfit(text, location=("concurrency",))
-    if widest > matrix.server.max_num_seqs:
-        text = f"concurrency {widest} exceeds server.max_num_seqs {matrix.server.max_num_seqs}: requests would queue"
-        yield FactorMisfit(text, location=("concurrency",))
+def _key(entry: Any) -> Any:
+    if isinstance(entry, EngineEntry):
+        return entry.version, entry.platform
+    if isinstance(entry, ArrivalEntry):
+        return f"{entry.process} {entry.rate_per_s:g}/s"
+    return entry.name

@@ -10,14 +10,19 @@ from pipeline.domain.method import BASELINE
 from pipeline.errors import UserError
 from pipeline.matrix.schema import MatrixFile
 
-SELECTORS = ("methods", "workloads", "concurrencies", "engine_versions", "repetitions")
+SELECTORS = (
+    *("methods", "workloads", "concurrencies", "arrivals", "engine_versions", "repetitions"),
+    *("prompt_tokens", "output_tokens", "temperatures"),
+)
+_REPLACED = {"prompt_tokens": "prompt_tokens", "output_tokens": "output_tokens", "temperatures": "temperature"}
 
 
 def select(matrix: MatrixFile, overrides: Mapping[str, Any]) -> MatrixFile:
     """Return `matrix` with `overrides` applied; an absent, None or empty one leaves the matrix as it is.
 
-    `methods` and `workloads` choose by name among those of the matrix, `concurrencies` and `repetitions` replace, and
-    `engine_versions` replaces the releases on the platform of the matrix's first engine. Raises UserError.
+    `methods` and `workloads` choose by name among those of the matrix; the others replace. `concurrencies` and
+    `arrivals` (such as `poisson:4`, requests/s) are the whole load, if one of them is told; `engine_versions` are on
+    the platform of the matrix's first engine. Raises UserError.
     """
     chosen = {key: value for key, value in overrides.items() if value not in (None, [], ())}
     for key in chosen:
@@ -42,14 +47,40 @@ def _changes(matrix: MatrixFile, chosen: Mapping[str, Any]) -> dict[str, Any]:
         wanted = _pick(chosen["methods"], [entry.arm for entry in matrix.methods], what="method")
         changes["methods"] = [e.model_dump() for e in matrix.methods if e.arm in wanted or e.method == BASELINE]
     if "workloads" in chosen:
-        changes["workloads"] = _pick(chosen["workloads"], matrix.workloads, what="workload")
-    if "concurrencies" in chosen:
-        changes["concurrency"] = [int(value) for value in chosen["concurrencies"]]
+        wanted = _pick(chosen["workloads"], [entry.name for entry in matrix.workloads], what="workload")
+        changes["workloads"] = [e.model_dump() for e in matrix.workloads if e.name in wanted]
+    if {"concurrencies", "arrivals"} & chosen.keys():
+        changes["concurrency"] = [int(value) for value in chosen.get("concurrencies", ())]
+        changes["arrivals"] = [_arrival(text) for text in chosen.get("arrivals", ())]
+    changes |= {key: _values(chosen[name]) for name, key in _REPLACED.items() if name in chosen}
     if "repetitions" in chosen:
         changes["repetitions"] = int(chosen["repetitions"])
     if "engine_versions" in chosen:
         changes["engines"] = _engines(matrix, chosen["engine_versions"])
     return changes
+
+
+def _arrival(text: str) -> dict[str, Any]:
+    process, _, rate = text.partition(":")
+    try:
+        return {"process": process, "rate_per_s": float(rate)}
+    except ValueError:
+        message = f"{text!r} is no arrival process: write it with its rate in requests/s, such as poisson:4 or fixed:2"
+        raise UserError(message) from None
+
+
+def _values(given: Sequence[Any]) -> list[Any]:
+    """Numbers come as text from the command line and from a form; `stated` stays a word."""
+    return [_number(value) if isinstance(value, str) else value for value in given]
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _engines(matrix: MatrixFile, versions: Sequence[str]) -> list[dict[str, Any]]:

@@ -12,7 +12,8 @@ from pipeline.engines.argv import flags_of
 from pipeline.engines.capability import unsupported
 from pipeline.errors import UserError
 from pipeline.matrix.expand import Expansion, expand
-from pipeline.matrix.load import load_matrix
+from pipeline.matrix.fit import FactorMisfit
+from pipeline.matrix.load import load_matrix, refused
 from pipeline.matrix.select import select
 from pipeline.plan.blocks import plan_block
 from pipeline.plan.budget import beyond_budget
@@ -21,7 +22,8 @@ from pipeline.records.block import SweepPlan, read_block, read_sweep, write_swee
 from pipeline.records.layout import RESULT_FILE, SWEEP_FILE
 from pipeline.settings import REPOSITORY, Settings, load_settings
 from pipeline.steps.forecasting import forecast, history
-from pipeline.workloads.sets import WORKLOADS
+from pipeline.steps.prompting import prompt_sets
+from pipeline.workloads.sets import LENGTHS
 
 SERVED_MODEL = "target"  # the name that requests use
 VLLM_PORT = 28000  # the first that a server tries
@@ -29,8 +31,15 @@ VLLM_PORT = 28000  # the first that a server tries
 
 def expand_matrix(matrix: str, *, overrides: Mapping[str, Any]) -> Expansion:
     """Read, narrow and expand a matrix file. Raises UserError."""
-    chosen = select(load_matrix(_found(matrix), workloads=WORKLOADS), overrides)
-    return expand(chosen, workloads=WORKLOADS)
+    path = _found(matrix)
+    chosen = select(load_matrix(path, workloads=LENGTHS), overrides)
+    try:
+        return expand(chosen, workloads=prompt_sets(chosen, settings=load_settings()))
+    except FactorMisfit as misfit:
+        if any(overrides.values()):
+            message = f"matrix {chosen.name} with these parameters cannot be measured: {misfit}"
+            raise UserError(message) from misfit
+        raise refused(misfit, path=path) from misfit
 
 
 def new_sweep_id(matrix: str, *, overrides: Mapping[str, Any]) -> str:

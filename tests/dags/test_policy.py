@@ -105,7 +105,16 @@ def test_a_wrong_parameter_is_refused(described: dict[str, Any], dag_id: str, na
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("methods", ["ngram-k4"]), ("methods", []), ("concurrencies", [1, 4]), ("repetitions", 2), ("repetitions", None)],
+    [
+        *[
+            ("methods", ["ngram-k4"]),
+            ("methods", []),
+            ("concurrencies", [1, 4]),
+            ("repetitions", 2),
+            ("repetitions", None),
+        ],
+        *[("arrivals", ["poisson:4"]), ("temperatures", ["0", "stated"]), ("output_tokens", ["128"])],
+    ],
 )
 def test_a_right_parameter_is_taken(described: dict[str, Any], name: str, value: object) -> None:
     jsonschema.validate(value, described["dags"]["adhoc_matrix"]["params"][name])

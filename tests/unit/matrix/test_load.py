@@ -7,7 +7,7 @@ import pytest
 from pipeline.errors import UserError
 from pipeline.matrix.load import load_matrix, parse_matrix
 from pipeline.settings import REPOSITORY
-from pipeline.workloads.sets import WORKLOADS
+from pipeline.workloads.sets import LENGTHS
 
 GOOD = """\
 version: 1
@@ -38,7 +38,7 @@ repetitions: 2
 
 
 def parse(text: str):
-    return parse_matrix(text, name="m.yaml", base=Path("/base"), workloads=WORKLOADS)
+    return parse_matrix(text, name="m.yaml", base=Path("/base"), workloads=LENGTHS)
 
 
 def test_a_good_matrix_is_read() -> None:
@@ -54,7 +54,7 @@ def test_every_matrix_of_the_repository_is_good() -> None:
     found = sorted((REPOSITORY / "matrices").glob("*.yaml"))
     assert found
     for path in found:
-        load_matrix(path, workloads=WORKLOADS)
+        load_matrix(path, workloads=LENGTHS)
 
 
 @pytest.mark.parametrize(
@@ -124,4 +124,4 @@ def test_a_text_that_is_no_mapping_is_refused() -> None:
 def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "smoke.yaml").write_text("version: 1")
     with pytest.raises(UserError, match=r"cannot be read: No such file or directory\. There are: .*smoke\.yaml"):
-        load_matrix(tmp_path / "smok.yaml", workloads=WORKLOADS)
+        load_matrix(tmp_path / "smok.yaml", workloads=LENGTHS)
