@@ -112,6 +112,7 @@ class HardwareEntry(Entry):
 
     name: str
     memory_gib: Annotated[float, Field(gt=0)]
+    compute_capability: Annotated[str, Field(pattern=r"^\d+\.\d$")] | None = None  # asked of the registry
     memory_bandwidth_gb_per_s: Annotated[float, Field(gt=0)] | None = None
     dense_tflops: Annotated[float, Field(gt=0)] | None = None  # 16 bit, without sparsity
 

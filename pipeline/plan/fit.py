@@ -5,7 +5,8 @@
     allowance   1.5 GiB for CUDA graphs and the runtime + 8192 batched tokens x (4 x hidden + 2 x intermediate) x bytes
                 + max_num_seqs x (1 + k) x vocabulary x 4 bytes of logits
     state       state bytes x max_num_seqs x (1 + k), of layers with linear attention
-    room        gpu_memory_utilization x memory - weights - allowance - state (on CPU: kv_cache_gib)
+    room        gpu_memory_utilization x memory - weights - allowance - state; or what the settings say:
+                kv_cache_memory_bytes (vLLM then ignores the utilization), on CPU kv_cache_gib
 
 It fits when the room holds one request of max_model_len: vLLM refuses to start with less. When it holds fewer than
 max_num_seqs of them, long requests can wait for each other, and the fit says for how many there is room.
@@ -67,11 +68,15 @@ def fit(
     if memory_bytes is None:
         reason = "no GPU memory is stated (hardware.memory_gib) or found"
         return Fit("unknown", reason, None, weights, drafted, allowance, kv_bytes_per_token=a_token)
+    left = memory_bytes - weights - drafted
     if platform == "cpu":
-        room, spare = server.kv_cache_gib * GIB, memory_bytes - weights - drafted - server.kv_cache_gib * GIB
+        room = server.kv_cache_gib * GIB
+        spare = left - room
+    elif server.kv_cache_memory_bytes is not None:
+        room = server.kv_cache_memory_bytes
+        spare = left - allowance - room
     else:
-        room = int(server.gpu_memory_utilization * memory_bytes) - weights - drafted - allowance
-        spare = room
+        room = spare = left - allowance - int((1 - server.gpu_memory_utilization) * memory_bytes)
     tokens = max(0, room) // a_token
     longest = tokens / server.max_model_len
     fits = spare > 0 and longest >= 1

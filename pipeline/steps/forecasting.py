@@ -88,6 +88,28 @@ def accelerator_of(expansion: Expansion) -> Accelerator | None:
     return Accelerator(name=found.label, memory_bytes=found.memory_bytes)
 
 
+def hardware_of(expansion: Expansion) -> Hardware | None:
+    """Return the GPU that the registry is asked about: the stated one, or the one here; None where neither is."""
+    stated = expansion.hardware
+    if stated is None:
+        try:
+            return find_hardware(wanted=expansion.groups[0].engine.platform)
+        except EnvironmentFault:
+            return None
+    return Hardware(
+        kind="gpu",
+        name=stated.name,
+        architecture=None,
+        compute_capability=stated.compute_capability,
+        accelerators=1,
+        memory_bytes=int(stated.memory_gib * GIB),
+        driver_version=None,
+        cuda_version=None,
+        host_cpu="",
+        logical_cpus=0,
+    )
+
+
 def recorded(settings: Settings, *, accelerator: Accelerator | None) -> Recorded:
     """Return what the newest sweeps on the same hardware took; medians."""
     windows: dict[str, list[float]] = {}

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.domain.block import LAYOUT_VERSION, Block, Sweep
 from pipeline.domain.cell import Cell
+from pipeline.domain.hardware import Hardware
 from pipeline.engines.argv import flags_of
 from pipeline.engines.capability import unsupported
 from pipeline.errors import UserError
@@ -21,7 +22,7 @@ from pipeline.plan.estimate import Clock
 from pipeline.records.block import SweepPlan, read_block, read_sweep, write_sweep
 from pipeline.records.layout import RESULT_FILE, SWEEP_FILE
 from pipeline.settings import REPOSITORY, Settings, load_settings
-from pipeline.steps.forecasting import forecast, history
+from pipeline.steps.forecasting import forecast, hardware_of, history
 from pipeline.steps.prompting import prompt_sets
 from pipeline.workloads.sets import LENGTHS
 
@@ -61,10 +62,10 @@ def plan_blocks(
     expansion: Expansion, *, sweep_id: str, trigger: str, planned_at: str, left_out: Mapping[str, str] | None = None
 ) -> tuple[Sweep, list[Block]]:
     """Order the blocks of a sweep; pure. `left_out` holds cell id -> reason of cells that the budget does not buy."""
-    beyond = left_out or {}
+    beyond, hardware = left_out or {}, hardware_of(expansion)
 
     def reason(cell: Cell) -> str | None:
-        return _reason(cell) or beyond.get(cell.cell_id)
+        return _reason(cell, hardware=hardware) or (beyond.get(cell.cell_id) if beyond else None)
 
     sweep = Sweep(
         sweep_id=sweep_id,
@@ -82,7 +83,7 @@ def plan_blocks(
             target=group.target,
             repetitions=expansion.repetitions,
             seed=expansion.seed,
-            unsupported=reason if beyond else _reason,
+            unsupported=reason,
         )
         for number, group in enumerate(expansion.groups, start=1)
     ]
@@ -93,13 +94,14 @@ def beyond(expansion: Expansion, *, clock: Clock, settings: Settings) -> dict[st
     """Return the cells that the matrix's budget does not buy, with the reason; none without a budget."""
     if expansion.budget_gpu_hours is None:
         return {}
+    hardware = hardware_of(expansion)
     possible = [
         cell
         for group in expansion.groups
         for method, cells in group.arms
         if not method.is_baseline
         for cell in cells
-        if _reason(cell) is None
+        if _reason(cell, hardware=hardware) is None
     ]
     return beyond_budget(
         possible,
@@ -172,6 +174,6 @@ def unfinished(settings: Settings, expansion: Expansion) -> str | None:
     return max(plans, key=lambda sweep: sweep.planned_at).sweep_id if plans else None
 
 
-def _reason(cell: Cell) -> str | None:
+def _reason(cell: Cell, *, hardware: Hardware | None) -> str | None:
     flags = flags_of(cell.server, engine=cell.engine)
-    return unsupported(cell.engine, cell.method, temperature=cell.temperature, flags=flags)
+    return unsupported(cell.engine, cell.method, temperature=cell.temperature, flags=flags, hardware=hardware)

@@ -92,6 +92,13 @@ def test_what_is_not_known_is_not_guessed(changes: dict, reason: str) -> None:
     assert (found.state, found.reason, found.room_bytes) == ("unknown", reason, None)
 
 
+def test_a_cache_of_a_stated_size_ignores_the_share() -> None:
+    stated = replace(SERVER, kv_cache_memory_bytes=3 * GIB)
+    found = of(memory_gib=6, server=stated)
+    assert (found.state, found.room_bytes) == ("fits", 3 * GIB)  # 6 = 1 + 1.5 + 3 and something to spare
+    assert of(memory_gib=5.4, server=stated).state == "does not fit"
+
+
 def test_on_a_cpu_the_cache_has_the_size_it_is_given() -> None:
     found = of(platform="cpu", memory_gib=8)
     assert (found.state, found.room_bytes) == ("fits", GIB)

@@ -90,3 +90,9 @@ def test_a_model_that_is_here_stands_with_its_path(tmp_path: Path) -> None:
     (planned,) = preview("matrices/smoke.yaml", overrides={"methods": ["ngram-k4"]}).blocks
     assert str(directory) in planned.arms[0].argv
     assert planned.arms[0].fit.state == "unknown"  # its own config says nothing, and it is believed
+
+
+def test_a_release_that_does_not_know_the_gpu_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    (planned,) = previewed(tmp_path, ('version: "0.32.0"', 'version: "0.9.2"')).blocks
+    assert planned.arms == ()
+    assert "lack sm_120" in planned.block.skipped[0].reason
