@@ -39,6 +39,7 @@ def record(exchange: Exchange, *, load: Load, stamps: Stamps) -> RequestRecord:
         output_tokens=stream.output_tokens,
         chunk_ns=stream.chunk_ns,
         chunk_tokens=stream.chunk_tokens,
+        chunk_chars=stream.chunk_chars,
         finish_reason=stream.finish_reason,
         text=stream.text if exchange.reads else None,
         error=error,

@@ -23,6 +23,7 @@ class Stream:
     answer: str  # without the reasoning: what the next turn of a conversation quotes
     error: str | None
     error_detail: str | None
+    chunk_chars: tuple[int, ...] = ()  # cumulative characters of `text` at each chunk
 
 
 def read_stream(reads: Sequence[tuple[int, bytes]], *, status: int) -> Stream:
@@ -71,6 +72,8 @@ class _Parser:
     def __init__(self) -> None:
         self.chunk_ns: list[int] = []
         self.chunk_tokens: list[int] = []
+        self.chunk_chars: list[int] = []
+        self.chars = 0
         self.texts: list[str] = []
         self.answers: list[str] = []
         self.prompt_tokens: int | None = None
@@ -94,15 +97,18 @@ class _Parser:
 
     def _take_choice(self, at_ns: int, choice: dict[str, Any], total: int) -> None:
         delta = choice.get("delta") or {}
-        self.texts.extend(delta[key] for key in _REASONING_KEYS if delta.get(key))
         content = delta.get("content") or choice.get("text")  # of a chat, or of a completion
+        for text in (*(delta.get(key) for key in _REASONING_KEYS), content):
+            if text:
+                self.texts.append(text)
+                self.chars += len(text)
         if content:
-            self.texts.append(content)
             self.answers.append(content)
         self.finish_reason = choice.get("finish_reason") or self.finish_reason
         if total > (self.chunk_tokens[-1] if self.chunk_tokens else 0):
             self.chunk_ns.append(at_ns)
             self.chunk_tokens.append(total)
+            self.chunk_chars.append(self.chars)
 
     def result(self) -> Stream:
         """Return the stream; an error class where it is not whole."""
@@ -126,4 +132,5 @@ class _Parser:
             answer="".join(self.answers),
             error=error,
             error_detail=detail,
+            chunk_chars=tuple(self.chunk_chars),
         )

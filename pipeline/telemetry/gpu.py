@@ -18,7 +18,7 @@ class Gpu:
         self._unsupported: set[str] = set()
 
     def figures(self) -> tuple[Answers, int]:
-        """Return the fields of a TelemetrySample that NVML answers at once (about 0.1 ms), and how many it failed."""
+        """Return the fields of a TelemetrySample that NVML answers at once, and how many questions failed."""
         n, handle = self._nvml, self._handle
         return self._ask(
             {

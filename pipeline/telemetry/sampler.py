@@ -1,8 +1,8 @@
 """Telemetry of one window, taken by a thread of its own at a bounded cost.
 
-Ten times a second a GPU's figures (NVML, about 0.2 ms); once a second its processes and the server's CPU and memory;
-every five seconds the process table and /metrics, which the server answers on the loop that also streams: rarely, and
-alike in every arm. A question without an answer is counted; the thread goes on.
+Ten times a second a GPU's figures (NVML, 5 ms on an H200, without the interpreter's lock); once a second its processes
+and the server's CPU and memory; every five seconds the process table and /metrics, which the server answers on the
+loop that also streams: rarely, and alike in every arm. A question without an answer is counted; the thread goes on.
 """
 
 import threading

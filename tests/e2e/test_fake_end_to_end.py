@@ -17,7 +17,7 @@ from pipeline.warehouse.database import open_warehouse
 from tests.e2e.conftest import quiet, sweep
 from tests.support.fake_matrix import make_fake_matrix
 
-FACTS = ("sweep", "block", "server_start", "cell_outcome", "measurement", "acceptance_position", "request")
+FACTS = ("sweep", "block", "server_start", "cell_outcome", "measurement", "acceptance_position", "request", "telemetry")
 
 
 def ingest(plan: dict[str, Any]) -> list[dict[str, Any]]:
@@ -72,6 +72,21 @@ def test_figures_agree_with_the_raw_records(plan: dict[str, Any], database_url: 
         "select count(*) as n, count(drafts) as drafts from warehouse.measurement where position <> 'arm'",
     )
     assert baseline == {"n": 8, "drafts": 0}
+
+
+def test_the_machine_is_watched_while_a_window_runs(plan: dict[str, Any], database_url: str) -> None:
+    """No GPU is here: the server's processes are known, and everything of a GPU is NULL."""
+    ingest(plan)
+    (found,) = rows(
+        database_url,
+        "select count(*) as n, count(telemetry_samples) as watched, min(server_cpu_cores) as cores, "
+        "count(energy_joules) + count(foreign_processes) + count(usd_per_gpu_hour) as gpu, "
+        "sum(telemetry_errors) as errors, count(faults) as judged, max(identical_share) as identical "
+        "from warehouse.measurement",
+    )
+    assert (found["n"], found["watched"], found["gpu"], found["errors"], found["judged"]) == (16, 16, 0, 0, 16)
+    assert found["cores"] > 0
+    assert found["identical"] == 1
 
 
 def test_ingesting_twice_changes_nothing(plan: dict[str, Any], database_url: str) -> None:

@@ -27,6 +27,7 @@ def test_the_role_chunk_is_no_token_and_a_chunk_can_hold_several() -> None:
     stream = read_stream(reads, status=200)
     assert stream.chunk_ns == (20, 30)
     assert stream.chunk_tokens == (1, 4)
+    assert stream.chunk_chars == (1, 4)
     assert (stream.output_tokens, stream.prompt_tokens, stream.text, stream.error) == (4, 5, "abcd", None)
 
 
