@@ -34,7 +34,7 @@ from pipeline.warehouse.tables import (
     Workload,
 )
 from pipeline.warehouse.tables import Engine as EngineRow
-from pipeline.warehouse.upsert import delete_gone, upsert_documents, upsert_staged
+from pipeline.warehouse.upsert import delete_gone, insert_staged, is_there, upsert_documents, upsert_staged
 
 _SMALL: tuple[type[Row], ...] = (  # parents before children
     EngineRow,
@@ -183,9 +183,11 @@ def _publish(connection: Connection, load: Mapping[str, Any], quarantined: Mappi
     _mark_quarantined(connection, bound)
     for model in _SMALL:
         connection.execute(text(upsert_documents(model.table())), bound)
-    _remove_what_is_gone(connection, bound)
+    there = [model for model in _LARGE if connection.execute(text(is_there(model.table())), bound).scalar_one()]
+    _remove_what_is_gone(connection, there, bound)
     for model in _LARGE:
-        connection.execute(text(upsert_staged(model.table())), bound)
+        move = upsert_staged if model in there else insert_staged
+        connection.execute(text(move(model.table())), bound)
     for name in STAGED:
         keep = "load_id = :load_id and not cell_id = any(:cells)"
         connection.execute(text(f"delete from staging.{name} where {keep}"), bound)
@@ -217,9 +219,9 @@ def _mark_quarantined(connection: Connection, bound: Mapping[str, Any]) -> None:
     )
 
 
-def _remove_what_is_gone(connection: Connection, bound: Mapping[str, Any]) -> None:
+def _remove_what_is_gone(connection: Connection, there: Sequence[type[Row]], bound: Mapping[str, Any]) -> None:
     """Remove what an earlier load of this block published and this one does not hold, and what was drawn from it."""
-    for model in _LARGE:
+    for model in there:
         connection.execute(text(delete_gone(model.table())), bound)
     connection.execute(
         text(

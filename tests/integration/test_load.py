@@ -1,7 +1,6 @@
 """Stage, publish, quarantine, reap: on a real Postgres."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -171,12 +170,3 @@ def test_nan_is_refused(engine: Engine) -> None:
     broken = replace(load.measurements[0], metrics=build.METRICS | {"tpot_mean_ms": float("nan")})
     with pytest.raises(ValueError, match="tpot_mean_ms"):
         stage(engine, replace(load, measurements=(broken,)))
-
-
-def test_two_loaders_at_once_do_not_collide(engine: Engine) -> None:
-    blocks = [build.block(block_id="b1"), build.block(block_id="b2"), build.block(block_id="b1")]
-    load_ids = [stage(engine, build.block_load(planned)) for planned in blocks]
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda load_id: publish(engine, load_id), load_ids))
-    assert count(engine, "warehouse.measurement") == 2 * 6
-    assert count(engine, "warehouse.block") == 2
