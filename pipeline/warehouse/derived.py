@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Engine, delete, func, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from pipeline.domain.verdict import Speedup, Verdict
+from pipeline.warehouse.summaries import summarize
 from pipeline.warehouse.tables import Row
 from pipeline.warehouse.tables import Speedup as SpeedupRow
 from pipeline.warehouse.tables import Verdict as VerdictRow
@@ -20,6 +21,7 @@ def write_derived(engine: Engine, sweep_id: str, *, speedups: Sequence[Speedup],
     with engine.begin() as connection:
         _replace(connection, SpeedupRow, sweep_id, speedup_rows)
         _replace(connection, VerdictRow, sweep_id, verdict_rows)
+        summarize(connection, sweep_id)
 
 
 def _row(value: Speedup | Verdict) -> dict[str, Any]:

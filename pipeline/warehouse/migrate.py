@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, text
 
 from pipeline.errors import UserError
 from pipeline.warehouse.partitions import ensure_partitions, months_from
+from pipeline.warehouse.summaries import summarize_what_is_not
 from pipeline.warehouse.tables.metadata import SCHEMA, STAGING_SCHEMA
 
 SQL = Path(__file__).resolve().parents[2] / "sql"
@@ -34,6 +35,7 @@ def migrate(engine: Engine) -> str:
             command.upgrade(config, "head")
         ensure_partitions(connection, months_from(datetime.now(UTC).date()))
         apply_views(connection)
+        summarize_what_is_not(connection)
     return str(head)
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, text
 from pipeline.domain.validation import ValidationOutcome
 from pipeline.errors import EnvironmentFault, UserError
 from pipeline.warehouse.partitions import ensure_partitions
+from pipeline.warehouse.summaries import summarize
 from pipeline.warehouse.tables import (
     STAGED,
     AcceptancePosition,
@@ -192,6 +193,7 @@ def _publish(connection: Connection, load: Mapping[str, Any], quarantined: Mappi
         keep = "load_id = :load_id and not cell_id = any(:cells)"
         connection.execute(text(f"delete from staging.{name} where {keep}"), bound)
     connection.execute(text("delete from staging.document where load_id = :load_id"), bound)
+    summarize(connection, bound["sweep_id"], blocks=[bound["block_id"]])
 
 
 def _require_same_day(connection: Connection, bound: Mapping[str, Any]) -> None:

@@ -1,6 +1,8 @@
 """The SQL that moves staged rows into their tables: rows that are there alike are left alone, not even locked."""
 # ruff: noqa: S608 - every name in these statements comes from our own tables; every value is bound
 
+from collections.abc import Sequence
+
 from sqlalchemy import Table
 
 
@@ -17,8 +19,8 @@ def upsert_documents(table: Table) -> str:
         f"select {', '.join(f'r.{name}' for name in columns)} from staging.document as d "
         f"cross join lateral jsonb_populate_record(null::{table.fullname}, d.document) as r "
         f"where d.load_id = :load_id and d.table_name = '{table.name}' "
-        f"and not exists (select 1 from {table.fullname} as t where {_same(table, 'r')}) "
-        f"order by {', '.join(f'r.{name}' for name in key_of(table))} {_on_conflict(table)}"
+        f"and not exists (select 1 from {table.fullname} as t where {same_row(table, columns, 'r')}) "
+        f"order by {', '.join(f'r.{name}' for name in key_of(table))} {on_conflict(table, columns)}"
     )
 
 
@@ -43,10 +45,12 @@ def insert_staged(table: Table) -> str:
 
 def upsert_staged(table: Table) -> str:
     """Return SQL that does the same for a block of which something is there."""
+    columns = [column.name for column in table.columns]
     return (
         f"{insert_staged(table)} "
-        f"and not exists (select 1 from {table.fullname} as t where {_of_the_block(table)} and {_same(table, 's')}) "
-        f"{_on_conflict(table)}"
+        f"and not exists (select 1 from {table.fullname} as t "
+        f"where {_of_the_block(table)} and {same_row(table, columns, 's')}) "
+        f"{on_conflict(table, columns)}"
     )
 
 
@@ -65,10 +69,10 @@ def _of_the_block(table: Table) -> str:
     return f"t.sweep_id = :sweep_id and t.block_id = :block_id{dated}"
 
 
-def _same(table: Table, other: str) -> str:
-    """Return the condition that row `t` has the key of `other` and differs from it in nothing."""
+def same_row(table: Table, columns: Sequence[str], other: str) -> str:
+    """Return the condition that row `t` has the key of `other` and differs from it in none of `columns`."""
     key = key_of(table)
-    rest = [column.name for column in table.columns if column.name not in key]
+    rest = [name for name in columns if name not in key]
     conditions = [f"t.{name} = {other}.{name}" for name in key]
     if rest:
         there, here = (", ".join(f"{row}.{name}" for name in rest) for row in ("t", other))
@@ -76,10 +80,10 @@ def _same(table: Table, other: str) -> str:
     return " and ".join(conditions)
 
 
-def _on_conflict(table: Table) -> str:
-    """Return the clause that rewrites a row which is there and differs."""
+def on_conflict(table: Table, columns: Sequence[str]) -> str:
+    """Return the clause that rewrites `columns` of a row which is there and differs in one of them."""
     key = key_of(table)
-    rest = [column.name for column in table.columns if column.name not in key]
+    rest = [name for name in columns if name not in key]
     if not rest:
         return f"on conflict ({', '.join(key)}) do nothing"
     before = ", ".join(f"{table.name}.{name}" for name in rest)

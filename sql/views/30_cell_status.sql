@@ -1,28 +1,5 @@
 -- What became of every planned cell of a sweep, with the words that identify it.
 create or replace view warehouse.cell_status as
-with outcome as (
-    select
-        o.sweep_id,
-        o.cell_id,
-        b.hardware_id,
-        case
-            when bool_or(o.status = 'measured') then 'measured'
-            when bool_or(o.status = 'quarantined') then 'quarantined'
-            when bool_or(o.status = 'failed') then 'failed'
-            else 'skipped'
-        end as status,
-        string_agg(distinct o.reason, '; ' order by o.reason) as reason
-    from warehouse.cell_outcome as o
-    inner join warehouse.block as b
-        on
-            o.sweep_id = b.sweep_id
-            and o.block_id = b.block_id
-    group by
-        o.sweep_id,
-        o.cell_id,
-        b.hardware_id
-)
-
 select
     o.sweep_id,
     s.planned_at as sweep_at,
@@ -61,8 +38,9 @@ select
     c.arrival,
     c.request_rate,
     c.prompt_tokens,
-    c.guided
-from outcome as o
+    c.guided,
+    o.latest
+from warehouse.cell_result as o
 inner join warehouse.sweep as s
     on o.sweep_id = s.sweep_id
 inner join warehouse.cell as c
@@ -75,7 +53,7 @@ inner join warehouse.workload as w
     on c.workload_id = w.workload_id
 inner join warehouse.hardware as h
     on o.hardware_id = h.hardware_id
-left join outcome as baseline
+left join warehouse.cell_result as baseline
     on
         o.sweep_id = baseline.sweep_id
         and c.baseline_cell_id = baseline.cell_id

@@ -63,9 +63,12 @@ select
     c.arrival,
     c.request_rate,
     c.prompt_tokens,
-    c.guided
+    c.guided,
+    c.latest,
+    arm.step_time_ms,
+    arm.goodput_per_s
 from warehouse.cell_status as c
-left join warehouse.cell_summary as arm
+left join warehouse.cell_result as arm
     on
         c.sweep_id = arm.sweep_id
         and c.cell_id = arm.cell_id

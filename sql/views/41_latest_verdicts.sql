@@ -1,6 +1,6 @@
 -- Is it worth it, as far as is known today?
 create or replace view warehouse.latest_verdicts as
-select distinct on (v.series_id, v.engine_id, v.hardware_id)
+select
     v.sweep_id,
     v.sweep_at,
     v.matrix_name,
@@ -63,14 +63,12 @@ select distinct on (v.series_id, v.engine_id, v.hardware_id)
     v.arrival,
     v.request_rate,
     v.prompt_tokens,
-    v.guided
+    v.guided,
+    v.step_time_ms,
+    v.goodput_per_s,
+    v.version_sort = max(v.version_sort) over (partition by v.series_id, v.hardware_id) as newest_engine
 from warehouse.verdicts as v
-order by
-    v.series_id,
-    v.engine_id,
-    v.hardware_id,
-    v.sweep_at desc,
-    v.sweep_id desc;
+where v.latest;
 
 comment on view warehouse.latest_verdicts is
-'One row a series, engine and hardware: the speculative cell in the latest sweep that planned it; columns as in verdicts. Failed, skipped and quarantined cells appear with a NULL verdict and their reason.';
+'One row a series, engine and hardware: the speculative cell in the latest sweep that planned it; columns as in verdicts. newest_engine: no newer release of the series was measured on that hardware. Failed, skipped and quarantined cells appear with a NULL verdict and their reason.';

@@ -64,14 +64,24 @@ select
     c.arrival,
     c.request_rate,
     c.prompt_tokens,
-    c.guided
+    c.guided,
+    v.aa_log_ratio,
+    latency.start_variance_source,
+    latency.dropped_prompts,
+    latency.baseline_value as baseline_ms_per_token,
+    latency.speculative_value as speculative_ms_per_token,
+    baseline.ttft_mean_ms as baseline_ttft_mean_ms,
+    arm.ttft_mean_ms as speculative_ttft_mean_ms,
+    baseline.goodput_per_s as baseline_goodput_per_s,
+    arm.goodput_per_s as speculative_goodput_per_s,
+    v.computed_at
 from warehouse.cell_status as c
-left join warehouse.cell_summary as arm
+left join warehouse.cell_result as arm
     on
         c.sweep_id = arm.sweep_id
         and c.cell_id = arm.cell_id
         and c.hardware_id = arm.hardware_id
-left join warehouse.cell_summary as baseline
+left join warehouse.cell_result as baseline
     on
         c.sweep_id = baseline.sweep_id
         and c.baseline_cell_id = baseline.cell_id

@@ -2,8 +2,9 @@
 
 from datetime import date, datetime
 from typing import Any, ClassVar
+from uuid import UUID
 
-from sqlalchemy import BigInteger, Date, DateTime, Double, MetaData, Table, Text
+from sqlalchemy import BigInteger, Date, DateTime, Double, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase
 
@@ -32,6 +33,7 @@ class Row(DeclarativeBase):
         float: Double(),
         datetime: DateTime(timezone=True),
         date: Date(),
+        UUID: Uuid(),
         dict[str, Any]: JSONB(),
         dict[str, str]: JSONB(),
         list[str]: JSONB(),
