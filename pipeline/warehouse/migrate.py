@@ -10,6 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
 from pipeline.errors import UserError
+from pipeline.warehouse.comments import comment_view_columns
 from pipeline.warehouse.partitions import ensure_partitions, months_from
 from pipeline.warehouse.summaries import summarize_what_is_not
 from pipeline.warehouse.tables.metadata import SCHEMA, STAGING_SCHEMA
@@ -80,6 +81,7 @@ def apply_views(connection: Connection) -> None:
             raise
         _drop_views(connection)
         _execute_all(connection, statements)
+    comment_view_columns(connection)
 
 
 def view_files() -> list[Path]:

@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 _MEASUREMENT = ", ".join(f"m.{c.name}" for c in Measurement.table().columns if c.name != "started_at")
 
 
-def latest_verdicts(engine: Engine, *, hardware_id: str | None = None) -> "pd.DataFrame":
-    """Return view latest_verdicts (of one hardware): is it worth it, as far as is known today?"""
-    return _frame(
+def latest_verdicts(engine: Engine, *, hardware_id: str | None = None, newest_engine: bool = False) -> "pd.DataFrame":
+    """Return view latest_verdicts (of one hardware; of each series' newest release): is it worth it, as of today?"""
+    return ask(
         engine,
         "select v.* from warehouse.latest_verdicts as v "
-        "where cast(:hardware_id as text) is null or v.hardware_id = :hardware_id "
+        "where (cast(:hardware_id as text) is null or v.hardware_id = :hardware_id) "
+        "and (v.newest_engine or not :newest_engine) "
         "order by v.hardware_kind desc, v.hardware_label, v.target, v.version_sort desc, v.method_name, "
         "v.workload, v.prompt_tokens, v.concurrency, v.request_rate",
-        {"hardware_id": hardware_id},
+        {"hardware_id": hardware_id, "newest_engine": newest_engine},
     )
 
 
@@ -37,7 +38,7 @@ def undecided_cells(engine: Engine) -> frozenset[str]:
 
 def sweep_verdicts(engine: Engine, sweep_id: str) -> "pd.DataFrame":
     """Return view verdicts for one sweep."""
-    return _frame(
+    return ask(
         engine,
         "select v.* from warehouse.verdicts as v where v.sweep_id = :sweep_id "
         "order by v.hardware_label, v.target, v.version_sort desc, v.method_name, v.workload, v.prompt_tokens, "
@@ -48,7 +49,7 @@ def sweep_verdicts(engine: Engine, sweep_id: str) -> "pd.DataFrame":
 
 def trend_by_version(engine: Engine, *, hardware_id: str | None = None, series_id: str | None = None) -> "pd.DataFrame":
     """Return view trend_by_version, oldest release first (of one hardware, of one series)."""
-    return _frame(
+    return ask(
         engine,
         "select t.* from warehouse.trend_by_version as t "
         "where (cast(:hardware_id as text) is null or t.hardware_id = :hardware_id) "
@@ -60,7 +61,7 @@ def trend_by_version(engine: Engine, *, hardware_id: str | None = None, series_i
 
 def night_summary(engine: Engine, *, limit: int = 30) -> "pd.DataFrame":
     """Return view night_summary, newest sweep first."""
-    return _frame(
+    return ask(
         engine,
         "select n.* from warehouse.night_summary as n order by n.sweep_at desc, n.sweep_id desc limit :limit",
         {"limit": limit},
@@ -69,7 +70,7 @@ def night_summary(engine: Engine, *, limit: int = 30) -> "pd.DataFrame":
 
 def noise_floor(engine: Engine, *, hardware_id: str | None = None) -> "pd.DataFrame":
     """Return view noise_floor, oldest sweep first (of one hardware)."""
-    return _frame(
+    return ask(
         engine,
         "select n.* from warehouse.noise_floor as n "
         "where cast(:hardware_id as text) is null or n.hardware_id = :hardware_id "
@@ -181,7 +182,8 @@ def _records(engine: Engine, statement: str, bound: Mapping[str, Any] | None = N
         return [dict(row) for row in connection.execute(text(statement), bound or {}).mappings()]
 
 
-def _frame(engine: Engine, statement: str, bound: Mapping[str, Any] | None = None) -> "pd.DataFrame":
+def ask(engine: Engine, statement: str, bound: Mapping[str, Any] | None = None) -> "pd.DataFrame":
+    """Return the rows of a statement as a frame."""
     import pandas as pd
 
     with engine.connect() as connection:

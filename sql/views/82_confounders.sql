@@ -42,20 +42,21 @@ compared as (
         o.engine_version as other_version,
         o.facts as other_facts
     from served as a
-    cross join lateral (
-        select
-            p.engine_version,
-            p.facts
-        from served as p
-        where
-            p.sweep_id = a.sweep_id
-            and p.block_id = a.block_id
-            and p.position <> 'arm'
-        order by
-            p.position desc,
-            p.attempt desc
-        limit 1
-    ) as o
+    cross join
+        lateral (
+            select
+                p.engine_version,
+                p.facts
+            from served as p
+            where
+                p.sweep_id = a.sweep_id
+                and p.block_id = a.block_id
+                and p.position <> 'arm'
+            order by
+                p.position desc,
+                p.attempt desc
+            limit 1
+        ) as o
     where a.position = 'arm'
     union all
     select

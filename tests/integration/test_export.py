@@ -104,7 +104,7 @@ def test_parquet_is_typed_and_says_what_its_columns_mean(engine: Engine) -> None
 def test_columns_of_a_view_have_unit_and_comment_too(engine: Engine) -> None:
     schema = pq.read_schema(io.BytesIO(exported(engine, "cell_summary", "parquet")))
     assert schema.field("ttft_mean_ms").metadata[b"unit"] == b"ms"
-    assert b"mean of first chunk" in schema.field("ttft_mean_ms").metadata[b"comment"]
+    assert b"mean TTFT" in schema.field("ttft_mean_ms").metadata[b"comment"]
 
 
 def test_where_takes_words_and_columns(engine: Engine) -> None:

@@ -57,10 +57,10 @@ def test_a_view_of_someone_else_on_ours_survives_a_second_migration(engine: Engi
         assert connection.execute(text("select count(*) from public.mine")).scalar_one() == 0
 
 
-def test_every_table_view_and_table_column_has_a_comment(engine: Engine) -> None:
+def test_every_table_view_and_column_has_a_comment(engine: Engine) -> None:
     silent = text(
         "select c.relname, a.attname from pg_class as c "
-        "left join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and c.relkind = 'r' "
+        "left join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped "
         "where c.relnamespace in ('warehouse'::regnamespace, 'staging'::regnamespace) "
         "and c.relkind in ('r', 'p', 'v') and c.relname <> 'alembic_version' "
         "and (obj_description(c.oid) is null or (a.attnum is not null and col_description(c.oid, a.attnum) is null))"
