@@ -1,7 +1,7 @@
 """What is asked: a named set of prompts with a category and a content hash."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pipeline.domain.identity import short_hash
@@ -48,6 +48,11 @@ class Workload:
         """Hash of every prompt's id and messages, in order."""
         return short_hash({"prompts": [prompt.as_json() for prompt in self.prompts]})
 
+    def first(self, count: int) -> tuple[Prompt, ...]:
+        """Return `count` prompts in order; beyond the set it begins again, with ids that end in `#2`, `#3`, ..."""
+        rounds = -(-count // len(self.prompts))
+        return tuple(_again(prompt, number) for number in range(1, rounds + 1) for prompt in self.prompts)[:count]
+
     @property
     def workload_id(self) -> str:
         """The natural key: name and content."""
@@ -85,3 +90,10 @@ class PromptSource:
     category: str | None = None
     temperature: float | None = None
     output_tokens: int | None = None
+
+
+def _again(prompt: Prompt, number: int) -> Prompt:
+    if number == 1:
+        return prompt
+    follows = None if prompt.follows is None else f"{prompt.follows}#{number}"
+    return replace(prompt, prompt_id=f"{prompt.prompt_id}#{number}", follows=follows)

@@ -12,12 +12,18 @@ from pipeline.domain.method import BASELINE, Method
 from pipeline.domain.model import Model
 from pipeline.domain.workload import Workload
 from pipeline.matrix.factors import STATED
-from pipeline.matrix.fit import Sets, set_misfits
+from pipeline.matrix.fit import Sets, prompts_at, set_misfits
 from pipeline.matrix.schema import HardwareEntry, MatrixFile, MethodEntry, ModelEntry
 
 BASELINE_METHOD = Method(name=BASELINE, method=BASELINE)
 # Keys that came later enter the hash only where they are told: a matrix from before keeps its hash.
-_LATER: dict[str, Any] = {"prompt_tokens": None, "guided": False, "arrivals": [], "budget_gpu_hours": None}
+_LATER: dict[str, Any] = {
+    "prompt_tokens": None,
+    "guided": False,
+    "arrivals": [],
+    "budget_gpu_hours": None,
+    "waves": None,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,8 @@ def expand(matrix: MatrixFile, *, workloads: Sets) -> Expansion:
                 for method, only in methods
                 if only is None or target.name in only
             )
-            groups.append(Group(engine=engine, target=target, arms=arms))
+            if len(arms) > 1:  # a target that no method is meant for has nothing to compare
+                groups.append(Group(engine=engine, target=target, arms=arms))
     return Expansion(
         name=matrix.name,
         matrix_hash=_hash(matrix),
@@ -91,7 +98,9 @@ def _points(matrix: MatrixFile, workloads: Sets) -> Iterator[dict[str, Any]]:
     A set is hashed once, whatever the number of cells. A factor that a set does not have (a schema) makes no second
     cell, nor does a stated value that is listed as well.
     """
-    loads: list[dict[str, Any]] = [{"concurrency": concurrency} for concurrency in matrix.concurrency]
+    loads: list[dict[str, Any]] = [
+        {"concurrency": concurrency, "prompts": prompts_at(matrix, concurrency)} for concurrency in matrix.concurrency
+    ]
     loads += [{"concurrency": None, "arrival": a.process, "request_rate": a.rate_per_s} for a in matrix.arrivals]
     for (name, nominal), workload in workloads.items():
         asked = {

@@ -73,7 +73,7 @@ def _of_load(matrix: "MatrixFile") -> Iterator[FactorMisfit]:
         text = "there is no load: write concurrency (a closed loop), arrivals (an open loop), or both"
         yield FactorMisfit(text, location=("concurrency",))
     widest = max(matrix.concurrency, default=0)
-    if widest > matrix.prompts:
+    if widest > prompts_at(matrix, widest):
         text = f"concurrency {widest} is never reached with {matrix.prompts} prompts: raise prompts or lower it"
         yield FactorMisfit(text, location=("concurrency",))
     if widest > matrix.server.max_num_seqs:
@@ -116,13 +116,20 @@ def set_misfits(matrix: "MatrixFile", sets: Sets) -> Iterator[FactorMisfit]:
             text = f"workload {name!r} states no output_tokens: write a number instead of `stated`"
             yield FactorMisfit(text, location=("output_tokens",))
             continue
-        prompts = workload.prompts[: matrix.prompts]
-        yield from _of_conversations(matrix, name, prompts)
+        yield from _of_conversations(matrix, name, workload)
+        prompts = workload.first(max(prompts_at(matrix, each) for each in matrix.concurrency or [1]))
         yield from _of_room(matrix, workload, prompts, location=("prompt_tokens",) if nominal else ("workloads", index))
 
 
-def _of_conversations(matrix: "MatrixFile", name: str, prompts: Sequence[Prompt]) -> Iterator[FactorMisfit]:
-    widest, at_once = max(matrix.concurrency, default=0), sum(prompt.follows is None for prompt in prompts)
+def prompts_at(matrix: "MatrixFile", concurrency: int) -> int:
+    """Return how many prompts a closed loop of that concurrency sends."""
+    return max(matrix.prompts, (matrix.waves or 0) * concurrency)
+
+
+def _of_conversations(matrix: "MatrixFile", name: str, workload: Workload) -> Iterator[FactorMisfit]:
+    widest = max(matrix.concurrency, default=0)
+    prompts = workload.first(prompts_at(matrix, widest))
+    at_once = sum(prompt.follows is None for prompt in prompts)
     if at_once < widest <= len(prompts):
         text = (
             f"concurrency {widest} is never reached with workload {name!r}: its {len(prompts)} prompts are "

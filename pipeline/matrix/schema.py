@@ -129,6 +129,7 @@ class MatrixFile(Entry):
     methods: Annotated[list[MethodEntry], Field(min_length=1)]
     workloads: Annotated[list[WorkloadEntry], Field(min_length=1)]
     prompts: Positive
+    waves: Positive | None = None  # a closed loop sends at least waves x concurrency prompts, and the set in rounds
     prompt_tokens: PromptTokens | None = None  # nominal input lengths of the workloads that come in lengths
     output_tokens: OutputTokens
     temperature: Temperatures = Field(default=[0.0])

@@ -103,7 +103,7 @@ def run_start(bench: "Bench", todo: Todo) -> None:
 
 def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetition: int, number: int) -> None:
     load = Load(
-        prompts=bench.workloads[cell.workload_id].prompts[: cell.prompts],
+        prompts=bench.workloads[cell.workload_id].first(cell.prompts),
         concurrency=cell.concurrency,
         output_tokens=cell.output_tokens,
         temperature=cell.temperature,

@@ -121,3 +121,28 @@ def test_the_load_of_an_override_is_the_whole_load(matrix: MatrixFile) -> None:
 def test_lengths_and_temperatures_are_replaced_from_text_or_numbers(matrix: MatrixFile) -> None:
     chosen = select(matrix, {"temperatures": ["0", "stated"], "output_tokens": [64], "prompt_tokens": ["1024"]})
     assert (chosen.temperature, chosen.output_tokens, chosen.prompt_tokens) == ([0.0, "stated"], [64], [1024])
+
+
+def test_waves_let_a_wide_loop_send_more_than_a_narrow_one() -> None:
+    text = GOOD.replace("prompts: 8", "prompts: 8\nwaves: 2").replace("max_num_seqs: 8", "max_num_seqs: 64")
+    assert text.count("waves") == 1
+    wide = parse_matrix(text, name="m.yaml", base=Path("/base"), workloads=LENGTHS).model_copy(
+        update={"concurrency": [1, 4, 16]}
+    )
+    (group,) = expand(wide).groups
+    found = {cell.concurrency: cell.prompts for _, cells in group.arms for cell in cells}
+    assert found == {1: 8, 4: 8, 16: 32}  # twice 16: the set of 8 in four rounds
+
+
+def test_a_method_can_be_meant_for_some_targets_only() -> None:
+    entry = "targets:\n"
+    more = "targets:\n  - {name: other, source: org/other}\n"
+    text = GOOD.replace(entry, more).replace("    method: ngram\n", "    method: ngram\n    targets: [other]\n")
+    assert text != GOOD
+    other, first = expand(parse_matrix(text, name="m.yaml", base=Path("/base"), workloads=LENGTHS)).groups
+    assert [method.name for method, _ in other.arms] == ["none", "ngram-k4", "draft-model-k3"]
+    assert [method.name for method, _ in first.arms] == ["none", "draft-model-k3"]
+    alone = text.replace("  - method: draft_model\n", "  - method: draft_model\n    targets: [other]\n")
+    assert len(expand(parse_matrix(alone, name="m.yaml", base=Path("/base"), workloads=LENGTHS)).groups) == 1
+    with pytest.raises(UserError, match="names the target 'nobody'"):
+        parse_matrix(text.replace("[other]", "[nobody]"), name="m.yaml", base=Path("/base"), workloads=LENGTHS)
