@@ -48,7 +48,7 @@ def _block(planned: PlannedBlock) -> None:
         table(("start", "position", "method", "cells", "repetitions", "time", "weights", "KV room", "memory"), rows)
     for arm in planned.arms:
         if arm.start.position != "closing":  # it is started as the opening one is
-            say(f"{arm.start.method.name}: {shlex.join(arm.argv)}")
+            say(f"{arm.start.method.name}: {shlex.join(arm.argv) or 'a server that runs already'}")
     for warning in planned.warnings:
         say(f"warning: {warning}")
     _skipped(block.skipped)

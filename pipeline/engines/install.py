@@ -42,6 +42,8 @@ def install(engine: Engine, *, root: Path, report: Report, environ: Mapping[str,
     A second installer waits for the first. A half-made environment is removed and made again. Raises UserError for a
     release that does not exist, EnvironmentFault when the disk is full or the package index is out of reach.
     """
+    if engine.external:  # nothing to install, and nothing of it can be known
+        return InstalledEngine(engine=engine, python=Path(sys.executable), packages={})
     _require_release_number(engine)
     found = installed(engine, root=root)
     if found:

@@ -60,6 +60,14 @@ def run_uv(
 def ask_uv(arguments: Sequence[str], *, environ: Mapping[str, str], standard_input: str = "") -> str | None:
     """Return what uv prints, or None when it fails or takes longer than a minute."""
     try:
+        return query_uv(arguments, environ=environ, standard_input=standard_input)
+    except UvFailed:
+        return None
+
+
+def query_uv(arguments: Sequence[str], *, environ: Mapping[str, str], standard_input: str = "") -> str:
+    """Return what uv prints. Raises UvFailed when it fails, or takes longer than a minute."""
+    try:
         answer = subprocess.run(
             [_uv(), *arguments],
             env=dict(environ),
@@ -69,9 +77,12 @@ def ask_uv(arguments: Sequence[str], *, environ: Mapping[str, str], standard_inp
             timeout=_LOOKUP_TIMEOUT_S,
             check=False,
         )
-    except subprocess.TimeoutExpired:
-        return None
-    return answer.stdout if answer.returncode == 0 else None
+    except subprocess.TimeoutExpired as error:
+        message = f"no answer in {_LOOKUP_TIMEOUT_S} s: error sending request"
+        raise UvFailed(message) from error
+    if answer.returncode != 0:
+        raise UvFailed(answer.stderr or answer.stdout)
+    return answer.stdout
 
 
 def explain(failed: UvFailed, *, what: str, directory: Path, python: str, environ: Mapping[str, str]) -> SpecwatchError:
@@ -117,6 +128,11 @@ def _resolve(requirement: str, *, resolution: str, python: str, environ: Mapping
     answer = ask_uv(arguments, environ=environ, standard_input=requirement)
     match = re.search(r"==(\S+)", answer or "")
     return match[1] if match else None
+
+
+def is_offline(output: str) -> bool:
+    """Return whether uv says that the package index is out of reach."""
+    return bool(_OFFLINE.search(output))
 
 
 def quoted(output: str, pattern: re.Pattern[str]) -> str:

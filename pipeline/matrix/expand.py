@@ -6,14 +6,14 @@ from itertools import product
 from typing import Any
 
 from pipeline.domain.cell import Cell, ServerSettings
-from pipeline.domain.engine import Engine
+from pipeline.domain.engine import Engine, version_kind
 from pipeline.domain.identity import short_hash
 from pipeline.domain.method import BASELINE, Method
 from pipeline.domain.model import Model
 from pipeline.domain.workload import Workload
 from pipeline.matrix.factors import STATED
 from pipeline.matrix.fit import Sets, prompts_at, set_misfits
-from pipeline.matrix.schema import HardwareEntry, MatrixFile, MethodEntry, ModelEntry
+from pipeline.matrix.schema import EngineEntry, HardwareEntry, MatrixFile, MethodEntry, ModelEntry
 
 BASELINE_METHOD = Method(name=BASELINE, method=BASELINE)
 # Keys that came later enter the hash only where they are told: a matrix from before keeps its hash.
@@ -66,7 +66,7 @@ def expand(matrix: MatrixFile, *, workloads: Sets) -> Expansion:
     points = list(_points(matrix, workloads))
     groups = []
     for engine_entry in matrix.engines:
-        engine = Engine(**engine_entry.model_dump())
+        engine = _engine(engine_entry)
         for target in map(_model, matrix.targets):
             arms = tuple(
                 (
@@ -129,7 +129,23 @@ def _hash(matrix: MatrixFile) -> str:
     for method in document["methods"]:
         if method["targets"] is None:
             del method["targets"]
+    for engine in document["engines"]:
+        if not engine["external"]:
+            del engine["external"]
+    document["server"] = {name: value for name, value in document["server"].items() if value is not None}
     return short_hash({key: value for key, value in document.items() if key not in _LATER or value != _LATER[key]})
+
+
+def _engine(entry: EngineEntry) -> Engine:
+    if entry.version is None or version_kind(entry.version) != "release":
+        message = f"{entry.version!r} is no release number: which releases it names must be resolved before"
+        raise ValueError(message)
+    return Engine(
+        version=entry.version,
+        platform=entry.platform,
+        python=entry.python,
+        external=tuple(sorted(entry.external.items())),
+    )
 
 
 def _model(entry: ModelEntry) -> Model:

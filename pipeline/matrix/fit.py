@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from pipeline.domain.method import BASELINE
 from pipeline.domain.workload import Prompt, Workload
 from pipeline.matrix.factors import STATED
 
@@ -28,7 +29,7 @@ class FactorMisfit(ValueError):
 
 def misfits(matrix: "MatrixFile") -> Iterator[FactorMisfit]:
     """What the file alone shows."""
-    return chain(_of_targets(matrix), _of_methods(matrix), _of_lengths(matrix), _of_load(matrix))
+    return chain(_of_targets(matrix), _of_methods(matrix), _of_engines(matrix), _of_lengths(matrix), _of_load(matrix))
 
 
 def _of_targets(matrix: "MatrixFile") -> Iterator[FactorMisfit]:
@@ -54,6 +55,15 @@ def _of_methods(matrix: "MatrixFile") -> Iterator[FactorMisfit]:
                 "tokens: lower num_speculative_tokens or raise output_tokens"
             )
             yield FactorMisfit(text, location=("methods", index, "num_speculative_tokens"))
+
+
+def _of_engines(matrix: "MatrixFile") -> Iterator[FactorMisfit]:
+    arms = {BASELINE, *(entry.arm for entry in matrix.methods)}
+    for index, engine in enumerate(matrix.engines):
+        for arm in engine.external:
+            if arm not in arms:
+                text = f"external names a server for {arm!r}; the arms are {', '.join(sorted(arms))}"
+                yield FactorMisfit(text, location=("engines", index, "external"))
 
 
 def _of_lengths(matrix: "MatrixFile") -> Iterator[FactorMisfit]:

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from packaging.version import InvalidVersion, Version
 from pydantic import Field, field_validator, model_validator
 
+from pipeline.domain.engine import version_kind
 from pipeline.domain.method import BASELINE, drafting
 from pipeline.matrix.factors import (
     ArrivalEntry,
@@ -26,21 +26,38 @@ MATRIX_VERSION = 1
 
 
 class EngineEntry(Entry):
-    """A vLLM release; `python` names a preinstalled interpreter that holds it."""
+    """vLLM releases: one (`0.32.0`), `latest`, `last 5`, or a range (`>=0.27,<0.33`).
 
-    version: str
+    `python` names a preinstalled interpreter that holds the one; `external` names servers that run already, arm -> URL:
+    their release is asked.
+    """
+
+    version: str | None = None
     platform: Literal["cpu", "cuda"]
     python: str | None = None
+    external: dict[str, str] = Field(default_factory=dict)
 
-    @field_validator("version")
-    @classmethod
-    def _is_a_version(cls, value: str) -> str:
-        try:
-            Version(value)
-        except InvalidVersion:
-            message = f"{value!r} is not a version; write a released one, such as '0.32.0'"
-            raise ValueError(message) from None
-        return value
+    @model_validator(mode="after")
+    def _names_releases(self) -> Self:
+        if self.external:
+            if self.version or self.python:
+                message = "a server that runs already (external) is asked for its version: leave out version and python"
+                raise ValueError(message)
+            if BASELINE not in self.external:
+                message = f"external names no server for the baseline; add `{BASELINE}: URL`"
+                raise ValueError(message)
+            return self
+        if self.version is None:
+            message = "version is missing; write a released one, such as '0.32.0', or latest, last 5, '>=0.27,<0.33'"
+            raise ValueError(message)
+        kind = version_kind(self.version)
+        if kind is None:
+            message = f"{self.version!r} is not a version; write a released one, such as '0.32.0'"
+            raise ValueError(message)
+        if self.python and kind != "release":
+            message = f"an interpreter (python) holds one release; write its number instead of {self.version!r}"
+            raise ValueError(message)
+        return self
 
 
 class ModelEntry(Entry):
@@ -105,6 +122,8 @@ class ServerEntry(Entry):
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     seed: int = 0
     kv_cache_gib: Positive = 1
+    attention_backend: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None  # in vLLM's words
+    kv_cache_memory_bytes: Positive | None = None  # alike in every arm
 
 
 class HardwareEntry(Entry):

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -35,6 +35,7 @@ class SweepPlan:
     layout_version: int
     sweep: Sweep
     blocks: tuple[str, ...]
+    releases: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what a range of releases named when planned
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ class Server:
     process: subprocess.Popen[bytes]  # the keeper, or the `unshare` around it
     control: int  # write end of the keeper's pipe
     fenced: bool  # in a PID namespace of its own
+    served_model: str  # the name that requests use
     started: float = field(default_factory=time.perf_counter)
     ready_s: float = 0.0  # from exec to the first token
     _control_lock: threading.Lock = field(default_factory=threading.Lock)
@@ -51,6 +52,11 @@ class Server:
             return int(keeper.children()[0].pid)
         except (psutil.Error, IndexError):
             return None
+
+    @property
+    def watched_pid(self) -> int | None:
+        """The process whose descendants are the server."""
+        return self.process.pid
 
     def scrape(self) -> str:
         """Return the text of /metrics. Raises ServerDied when the server does not give it."""
@@ -103,7 +109,7 @@ class Server:
             self.process.kill()
             self.process.wait()
 
-    def await_ready(self, *, timeout_s: float, served_model: str) -> None:
+    def await_ready(self, *, timeout_s: float) -> None:
         """Wait for /health, then for a first token. Raises ServerFailed when it ends before, or takes too long."""
         deadline = self.started + timeout_s
         while True:
@@ -114,7 +120,7 @@ class Server:
             time.sleep(_POLL_S)
         self._require_the_port_alone()
         remaining = max(1.0, deadline - time.perf_counter())
-        answer = probes.complete_one_token(self.port, served_model=served_model, timeout_s=remaining)
+        answer = probes.complete_one_token(self.port, served_model=self.served_model, timeout_s=remaining)
         if answer is None or answer[0] != 200:
             self._await_end(timeout_s=_END_TIMEOUT_S)
             self._require_life(deadline, timeout_s=timeout_s)

@@ -81,9 +81,10 @@ def serve(
                     lock=lock,
                     prefix=() if namespace is False else namespace_command(),
                     grace_s=stop_grace_s,
+                    served_model=served_model,
                 )
                 termination.kill_first(server.kill)
-            server.await_ready(timeout_s=start_timeout_s, served_model=served_model)
+            server.await_ready(timeout_s=start_timeout_s)
             yield server
         finally:
             termination.stopping()
@@ -114,6 +115,7 @@ def _launch(
     lock: int,
     prefix: tuple[str, ...],
     grace_s: float,
+    served_model: str,
 ) -> Server:
     log_path.parent.mkdir(parents=True, exist_ok=True)
     read, write = os.pipe()
@@ -152,4 +154,5 @@ def _launch(
         process=process,
         control=write,
         fenced=bool(prefix),
+        served_model=served_model,
     )

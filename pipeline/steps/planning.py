@@ -15,6 +15,7 @@ from pipeline.errors import UserError
 from pipeline.matrix.expand import Expansion, expand
 from pipeline.matrix.fit import FactorMisfit
 from pipeline.matrix.load import load_matrix, refused
+from pipeline.matrix.schema import MatrixFile
 from pipeline.matrix.select import select
 from pipeline.plan.blocks import plan_block
 from pipeline.plan.budget import beyond_budget
@@ -24,6 +25,7 @@ from pipeline.records.layout import RESULT_FILE, SWEEP_FILE
 from pipeline.settings import REPOSITORY, Settings, load_settings
 from pipeline.steps.forecasting import forecast, hardware_of, history
 from pipeline.steps.prompting import prompt_sets
+from pipeline.steps.resolving import Resolved, resolve_engines
 from pipeline.workloads.sets import LENGTHS
 
 SERVED_MODEL = "target"  # the name that requests use
@@ -31,21 +33,31 @@ VLLM_PORT = 28000  # the first that a server tries
 
 
 def expand_matrix(matrix: str, *, overrides: Mapping[str, Any]) -> Expansion:
-    """Read, narrow and expand a matrix file. Raises UserError."""
-    path = _found(matrix)
-    chosen = select(load_matrix(path, workloads=LENGTHS), overrides)
+    """Read, narrow, resolve and expand a matrix file. Raises UserError."""
+    return _expanded(matrix, overrides=overrides, known={})[0]
+
+
+def _expanded(
+    matrix: str, *, overrides: Mapping[str, Any], known: Resolved
+) -> tuple[Expansion, dict[str, tuple[str, ...]]]:
+    """Return the expansion, and which releases the matrix's ranges named."""
+    chosen, resolved = resolve_engines(_chosen(matrix, overrides=overrides), known=known)
     try:
-        return expand(chosen, workloads=prompt_sets(chosen, settings=load_settings()))
+        return expand(chosen, workloads=prompt_sets(chosen, settings=load_settings())), resolved
     except FactorMisfit as misfit:
         if any(overrides.values()):
             message = f"matrix {chosen.name} with these parameters cannot be measured: {misfit}"
             raise UserError(message) from misfit
-        raise refused(misfit, path=path) from misfit
+        raise refused(misfit, path=_found(matrix)) from misfit
+
+
+def _chosen(matrix: str, *, overrides: Mapping[str, Any]) -> MatrixFile:
+    return select(load_matrix(_found(matrix), workloads=LENGTHS), overrides)
 
 
 def new_sweep_id(matrix: str, *, overrides: Mapping[str, Any]) -> str:
     """Return an id for a sweep that begins now: the matrix's name and the time, UTC."""
-    return _sweep_id(expand_matrix(matrix, overrides=overrides).name, datetime.now(UTC))
+    return _sweep_id(_chosen(matrix, overrides=overrides).name, datetime.now(UTC))
 
 
 def _sweep_id(name: str, now: datetime) -> str:
@@ -115,7 +127,7 @@ def beyond(expansion: Expansion, *, clock: Clock, settings: Settings) -> dict[st
 def plan_sweep(matrix: str, *, sweep_id: str | None, trigger: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """See pipeline.steps.plan_sweep."""
     settings = load_settings()
-    expansion = expand_matrix(matrix, overrides=overrides)
+    expansion, resolved = _expanded(matrix, overrides=overrides, known=_resolved_before(settings, sweep_id))
     now = datetime.now(UTC)
     if sweep_id is None:
         sweep_id = unfinished(settings, expansion) or _sweep_id(expansion.name, now)
@@ -130,7 +142,12 @@ def plan_sweep(matrix: str, *, sweep_id: str | None, trigger: str, overrides: Ma
         planned_at=_planned_at(directory, now=now),
         left_out=_left_out(expansion, settings=settings),
     )
-    plan = SweepPlan(layout_version=LAYOUT_VERSION, sweep=sweep, blocks=tuple(block.block_id for block in blocks))
+    plan = SweepPlan(
+        layout_version=LAYOUT_VERSION,
+        sweep=sweep,
+        blocks=tuple(block.block_id for block in blocks),
+        releases=resolved,
+    )
     paths = write_sweep(directory, plan, blocks, workloads=expansion.workloads)
     skipped = sum(len(block.skipped) for block in blocks)
     return {
@@ -162,6 +179,11 @@ def _planned_before(directory: Path, expansion: Expansion) -> tuple[Sweep, list[
     return plan.sweep, [read_block(directory / block) for block in plan.blocks]
 
 
+def _resolved_before(settings: Settings, sweep_id: str | None) -> Resolved:
+    there = sweep_id is not None and (settings.runs / sweep_id / SWEEP_FILE).exists()
+    return read_sweep(settings.runs / str(sweep_id)).releases if there else {}
+
+
 def unfinished(settings: Settings, expansion: Expansion) -> str | None:
     """Return the newest sweep of the same matrix that has a block without a result; None when there is none."""
     plans = []
@@ -175,5 +197,7 @@ def unfinished(settings: Settings, expansion: Expansion) -> str | None:
 
 
 def _reason(cell: Cell, *, hardware: Hardware | None) -> str | None:
+    if cell.engine.external and cell.method.name not in dict(cell.engine.external):
+        return f"no external server is named for arm {cell.method.name}"
     flags = flags_of(cell.server, engine=cell.engine)
     return unsupported(cell.engine, cell.method, temperature=cell.temperature, flags=flags, hardware=hardware)

@@ -24,7 +24,7 @@ class Arm:
     """One server start of a block."""
 
     start: PlannedStart
-    argv: tuple[str, ...]
+    argv: tuple[str, ...]  # empty: its server runs already
     fit: Fit
     seconds: float  # with every repetition
 
@@ -89,19 +89,9 @@ def _planned(block: Block, *, known: Forecast, settings: Settings) -> PlannedBlo
 def _arm(block: Block, start: PlannedStart, *, known: Forecast, settings: Settings) -> Arm:
     method, server = start.method, start.cells[0].server
     accelerator = known.clock.accelerator
-    argv = build(
-        Path(block.engine.python or settings.engines / block.engine.engine_id / "bin" / "python"),
-        engine=block.engine,
-        target=_placed(block.target, known=known),
-        method=method,
-        draft=_placed(method.draft, known=known) if method.draft else None,
-        server=server,
-        port=settings.vllm_port or VLLM_PORT,
-        served_model=SERVED_MODEL,
-    )
     return Arm(
         start=start,
-        argv=argv,
+        argv=() if block.engine.external else _argv(block, start, known=known, settings=settings),
         fit=fit(
             method,
             target=known.shape(block.target),
@@ -111,6 +101,20 @@ def _arm(block: Block, start: PlannedStart, *, known: Forecast, settings: Settin
             memory_bytes=accelerator.memory_bytes if accelerator else None,
         ),
         seconds=known.clock.planned_start_s(start, repetitions=block.repetitions),
+    )
+
+
+def _argv(block: Block, start: PlannedStart, *, known: Forecast, settings: Settings) -> tuple[str, ...]:
+    method = start.method
+    return build(
+        Path(block.engine.python or settings.engines / block.engine.engine_id / "bin" / "python"),
+        engine=block.engine,
+        target=_placed(block.target, known=known),
+        method=method,
+        draft=_placed(method.draft, known=known) if method.draft else None,
+        server=start.cells[0].server,
+        port=settings.vllm_port or VLLM_PORT,
+        served_model=SERVED_MODEL,
     )
 
 

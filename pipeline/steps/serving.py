@@ -1,6 +1,5 @@
 """One server start: serve the arm, warm up, and write one repetition after the other."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,8 +13,8 @@ from pipeline.domain.cell import Cell
 from pipeline.domain.engine import EngineFacts
 from pipeline.domain.server_start import Failure, ServerStart
 from pipeline.drive.client import Load, drain, drive, warm_up
-from pipeline.engines.argv import build, environment, redact
-from pipeline.engines.failures import classify
+from pipeline.engines.argv import redact
+from pipeline.engines.capability import settled
 from pipeline.engines.startup_log import read as read_log
 from pipeline.logs import about
 from pipeline.measure.counters import in_flight, kv_cache_usage
@@ -26,70 +25,40 @@ from pipeline.records.layout import LOG_FILE, attempt_directory, repetition_dire
 from pipeline.records.repetition import Window, write_repetition
 from pipeline.serve import probes
 from pipeline.serve.errors import ServerFailed
-from pipeline.serve.ports import first_free_port
-from pipeline.serve.server import Server, serve
-from pipeline.steps.planning import SERVED_MODEL, VLLM_PORT
-from pipeline.system.processes import home_marker
+from pipeline.steps.starting import AnyServer, arm_of, served
 from pipeline.telemetry.sampler import watched
 
 if TYPE_CHECKING:
     from pipeline.steps.benching import Bench
 
-VLLM_PORTS = 400  # sweeps of different homes start at different ports, so that they seldom race for one
 DRAIN_S = 60.0
 USAGE_TIMEOUT_S = 2.0  # a late answer tells of another moment
 
 
 def run_start(bench: "Bench", todo: Todo) -> None:
     """Serve one arm and measure its missing repetitions. A failure of the server is recorded, not raised."""
-    block, start = bench.block, todo.start
+    start = todo.start
     directory = attempt_directory(bench.directory, start, todo.attempt)
     directory.mkdir(parents=True, exist_ok=True)
-    port = bench.settings.vllm_port or first_free_port(VLLM_PORT + os.getpid() % VLLM_PORTS)
-    settings = start.cells[0].server
-    draft = bench.prepared.drafts.get(start.method.draft.name) if start.method.draft else None
-    argv = build(
-        bench.prepared.engine.python,
-        engine=block.engine,
-        target=bench.prepared.target,
-        method=start.method,
-        draft=draft,
-        server=settings,
-        port=port,
-        served_model=SERVED_MODEL,
-    )
-    told = environment(block.engine, server=settings, cache_root=bench.settings.home / "cache")
+    arm = arm_of(bench, todo)
     record = ServerStart(
         layout_version=LAYOUT_VERSION,
         index=start.index,
         attempt=todo.attempt,
         position=start.position,
         method_name=start.method.name,
-        argv=argv,
-        environment=redact(told),
+        argv=arm.argv,
+        environment=redact(arm.told),
         started_at=datetime.now(UTC).isoformat(),
         ready_s=None,
         facts=EngineFacts(),
     )
     log = directory / LOG_FILE
-    bench.report(f"{start.name}: starting vLLM {block.engine.version} on port {port}")
     try:
-        with serve(
-            argv,
-            environment=told,
-            port=port,
-            served_model=SERVED_MODEL,
-            log_path=log,
-            lock_path=bench.settings.locks / f"{accelerator(block.engine.platform)}.lock",
-            marker=home_marker(bench.settings.home),
-            start_timeout_s=bench.settings.start_timeout_s,
-            classify=classify,
-            report=bench.report,
-            watch_ancestors=bench.watch_ancestors,
-        ) as server:
+        with served(bench, todo, arm, log=log) as server:
             record = replace(record, ready_s=server.ready_s, facts=_facts(bench, log))
             write_start(directory, record)
-            bench.report(f"{start.name}: ready after {server.ready_s:.0f} s")
+            bench.report(f"{start.name}: ready" + (f" after {server.ready_s:.0f} s" if server.ready_s else ""))
             for number, (cell, repetition) in enumerate(todo.repetitions, start=bench.complete + 1):
                 with about(cell=cell.cell_id):
                     _repeat(bench, server, todo=todo, cell=cell, repetition=repetition, number=number)
@@ -101,7 +70,7 @@ def run_start(bench: "Bench", todo: Todo) -> None:
         compress_logs([directory])
 
 
-def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetition: int, number: int) -> None:
+def _repeat(bench: "Bench", server: AnyServer, *, todo: Todo, cell: Cell, repetition: int, number: int) -> None:
     load = Load(
         prompts=bench.workloads[cell.workload_id].first(cell.prompts),
         concurrency=cell.concurrency,
@@ -127,15 +96,15 @@ def _repeat(bench: "Bench", server: Server, *, todo: Todo, cell: Cell, repetitio
     _tell(bench, cell, repetition, window, number=number)
 
 
-def measure_window(server: Server, load: Load, *, platform: str) -> Window:
+def measure_window(server: AnyServer, load: Load, *, platform: str) -> Window:
     """Warm up, drain, scrape, send the fixed prompts, drain, scrape. Raises ServerFailed when the server died.
 
     Telemetry is taken from before the first scrape until after the last one.
     """
-    warm_up(server.url, load, served_model=SERVED_MODEL)
-    with watched(pid=server.process.pid, platform=platform, usage=partial(_usage, server)) as sampler:
+    warm_up(server.url, load, served_model=server.served_model)
+    with watched(pid=server.watched_pid, platform=platform, usage=partial(_usage, server)) as sampler:
         before = _drained(server)
-        driven = drive(server.url, load, served_model=SERVED_MODEL)
+        driven = drive(server.url, load, served_model=server.served_model)
         after = _drained(server)
     return Window(
         requests=driven.requests,
@@ -151,7 +120,7 @@ def measure_window(server: Server, load: Load, *, platform: str) -> Window:
     )
 
 
-def _usage(server: Server) -> float | None:
+def _usage(server: AnyServer) -> float | None:
     """Return the share of KV cache in use. Raises OSError when the server does not say in time."""
     answer = probes.get(server.port, path="/metrics", timeout_s=USAGE_TIMEOUT_S)
     if answer is None or answer[0] != HTTPStatus.OK:
@@ -160,7 +129,7 @@ def _usage(server: Server) -> float | None:
     return kv_cache_usage(answer[1])
 
 
-def _drained(server: Server) -> str:
+def _drained(server: AnyServer) -> str:
     text = ""
 
     def running() -> float | None:
@@ -193,11 +162,6 @@ def _tell(bench: "Bench", cell: Cell, repetition: int, window: Window, *, number
         bench.progress(number, bench.planned, cell.label)
 
 
-def accelerator(platform: str) -> str:
-    """The name of what a lock protects."""
-    return "cpu" if platform == "cpu" else "gpu-0"
-
-
 def compress_logs(attempts: Iterable[Path]) -> None:
     """Compress server logs that lie there as plain text; a killed run leaves them so."""
     for directory in attempts:
@@ -208,8 +172,12 @@ def compress_logs(attempts: Iterable[Path]) -> None:
 
 
 def _facts(bench: "Bench", log: Path) -> EngineFacts:
-    """What the log says, and the torch that is installed beside it: no log names that."""
-    return replace(read_log(_text(log)), torch_version=bench.prepared.engine.packages.get("torch"))
+    """What the log says, what the platform's code settles, and the torch that is installed beside it."""
+    engine = bench.block.engine
+    if engine.external:
+        return EngineFacts(vllm_version=engine.version)
+    found = replace(read_log(_text(log)), torch_version=bench.prepared.engine.packages.get("torch"))
+    return replace(found, **settled(engine)) if found.vllm_version else found  # type: ignore[arg-type]  # fields by name
 
 
 def _text(log: Path) -> str:

@@ -57,6 +57,16 @@ def test_every_matrix_of_the_repository_is_good() -> None:
         load_matrix(path, workloads=LENGTHS)
 
 
+@pytest.mark.parametrize("named", ["latest", "last 5", '">=0.27,<0.33"', "0.33.0rc1"])
+def test_releases_can_be_named_in_other_ways(named: str) -> None:
+    assert parse(GOOD.replace('"0.32.0"', named, 1)).engines[0].version == named.strip('"')
+
+
+def test_servers_that_run_already_are_named_by_arm() -> None:
+    (engine,) = parse(GOOD.replace('version: "0.32.0"', "external: {none: u, ngram-k4: v}", 1)).engines
+    assert (engine.version, engine.external) == (None, {"none": "u", "ngram-k4": "v"})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -70,6 +80,11 @@ def test_every_matrix_of_the_repository_is_good() -> None:
         ("tokens: 4", "tokens: four", "m.yaml:16"),
         ('"0.32.0"', "0.32", "write the version in quotes"),
         ('"0.32.0"', '"newest"', "'newest' is not a version"),
+        ('"0.32.0"', "latest\n    python: /e/python", "an interpreter (python) holds one release"),
+        ('version: "0.32.0"', "external: {none: u}\n    version: '1'", "leave out version and python"),
+        ('version: "0.32.0"', "external: {ngram-k4: u}", "add `none: URL`"),
+        ('version: "0.32.0"', "external: {none: u, ngram-k9: u}", "external names a server for 'ngram-k9'"),
+        ('version: "0.32.0"\n    platform', "platform", "version is missing"),
         ("[1, 4]", "[1, 16]", "m.yaml:23: concurrency: concurrency 16 is never reached with 8 prompts"),
         ("[1, 4]", "[4, 4]", "4 stands there twice"),
         ("draft: small", "draft: smal", "m.yaml:18: methods.2.draft: method 'draft-model-k3' names the draft 'smal'"),

@@ -84,7 +84,7 @@ def test_empty_overrides_change_nothing(matrix: MatrixFile) -> None:
         ({"workloads": ["prose"]}, "unknown workload 'prose'"),
         ({"concurrencies": [64]}, "concurrency 64 is never reached"),
         ({"repetitions": 0}, "repetitions"),
-        ({"engine_versions": ["latest"]}, "'latest' is not a version"),
+        ({"engine_versions": ["newest"]}, "'newest' is not a version"),
         ({"metods": ["x"]}, "unknown override 'metods'"),
         ({"arrivals": ["poisson"]}, "'poisson' is no arrival process"),
         ({"arrivals": ["uniform:2"]}, "arrivals.0.process: Input should be 'poisson' or 'fixed'"),
@@ -146,3 +146,9 @@ def test_a_method_can_be_meant_for_some_targets_only() -> None:
     assert len(expand(parse_matrix(alone, name="m.yaml", base=Path("/base"), workloads=LENGTHS)).groups) == 1
     with pytest.raises(UserError, match="names the target 'nobody'"):
         parse_matrix(text.replace("[other]", "[nobody]"), name="m.yaml", base=Path("/base"), workloads=LENGTHS)
+
+
+def test_a_range_of_releases_cannot_be_expanded_before_it_is_resolved(matrix: MatrixFile) -> None:
+    entry = matrix.engines[0].model_copy(update={"version": "latest"})
+    with pytest.raises(ValueError, match="must be resolved before"):
+        expand(matrix.model_copy(update={"engines": [entry]}))
