@@ -48,6 +48,7 @@ SITE = Site(
     worker_name="blackwell-0",
     marker="compose",
     nightly_cron="${SPECWATCH_NIGHTLY_CRON:-}",
+    usd_per_gpu_hour="${SPECWATCH_USD_PER_GPU_HOUR:-}",
     nightly_timezone="${SPECWATCH_NIGHTLY_TIMEZONE:-}",
     bind="0.0.0.0",  # noqa: S104  # inside its container; the host publishes it on the loopback only
     airflow_host="api-server",

@@ -47,6 +47,7 @@ def start(settings: Settings, *, nightly_cron: str | None = None) -> SystemState
             dashboard_port=settings.dashboard_port,
             nightly_cron=settings.nightly_cron if nightly_cron is None else nightly_cron,
             nightly_timezone=settings.nightly_timezone,
+            usd_per_gpu_hour="" if settings.usd_per_gpu_hour is None else str(settings.usd_per_gpu_hour),
             migrate=migrate_warehouse,
         )
 

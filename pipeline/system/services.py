@@ -39,6 +39,7 @@ class Site:
     marker: str
     nightly_cron: str = ""  # when nightly_matrix runs by itself; empty: as its file says; "off": never
     nightly_timezone: str = ""
+    usd_per_gpu_hour: str = ""  # empty: not stated
     bind: str = "127.0.0.1"
     airflow_host: str = "127.0.0.1"
     browser_url: str = ""  # of the api-server as a person's browser reaches it; empty: as everyone does
@@ -150,6 +151,7 @@ def central_environment(site: Site) -> dict[str, str]:
         **_warehouse_setting(site.warehouse_url),
         "SPECWATCH_NIGHTLY_CRON": site.nightly_cron,
         "SPECWATCH_NIGHTLY_TIMEZONE": site.nightly_timezone,
+        "SPECWATCH_USD_PER_GPU_HOUR": site.usd_per_gpu_hour,
     }
 
 

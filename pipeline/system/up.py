@@ -56,6 +56,7 @@ def up(
     dashboard_port: int | None = None,
     nightly_cron: str = "",
     nightly_timezone: str = "",
+    usd_per_gpu_hour: str = "",
     migrate: Callable[[str], None] | None = None,
     ready_s: float = READY_S,
 ) -> SystemState:
@@ -94,6 +95,7 @@ def up(
             marker=layout.marker,
             nightly_cron=nightly_cron,
             nightly_timezone=nightly_timezone,
+            usd_per_gpu_hour=usd_per_gpu_hour,
         )
         state = _state(site, postgres_port=postgres.status(layout.postgres).port or 0)
         defined = services(site)

@@ -93,7 +93,7 @@ class Sampler:
             if look:
                 self._tree.look()
             told["server_cpu_s"], told["server_rss_bytes"] = self._tree.figures()
-        except psutil.Error:
+        except (psutil.Error, OSError):  # a process table read while processes end
             errors += 1
         if self._gpu:
             on_gpu, failed = self._gpu.processes()

@@ -52,3 +52,14 @@ def test_a_url_may_come_from_a_file_and_the_variable_itself_wins(tmp_path: Path)
 def test_a_file_that_cannot_be_read_is_named_with_its_variable(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"WAREHOUSE_URL_FILE=.*none cannot be read: No such file"):
         load_settings({"WAREHOUSE_URL_FILE": str(tmp_path / "none")})
+
+
+def test_a_gpu_has_a_price_only_when_one_is_stated() -> None:
+    assert load_settings({}).usd_per_gpu_hour is None
+    assert load_settings({"SPECWATCH_USD_PER_GPU_HOUR": "2.5"}).usd_per_gpu_hour == 2.5
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "free", "inf", "nan"])
+def test_a_price_that_is_none_is_named(value: str) -> None:
+    with pytest.raises(UserError, match=r"SPECWATCH_USD_PER_GPU_HOUR=.* is no price"):
+        load_settings({"SPECWATCH_USD_PER_GPU_HOUR": value})
