@@ -52,6 +52,24 @@ def test_a_published_block_is_all_there(engine: Engine) -> None:
     assert count(engine, "staging.measurement") + count(engine, "staging.request") == 0
 
 
+def test_telemetry_and_marks_come_with_their_measurement_and_go_with_it(engine: Engine) -> None:
+    planned = build.block()
+    load = build.block_load(planned)
+    watched = replace(
+        load,
+        telemetry=tuple((key, build.telemetry_row(period)) for _, key in build.keys(planned) for period in range(2)),
+        measurements=tuple(replace(m, faults=("throttled",)) for m in load.measurements),
+    )
+    publish(engine, stage(engine, watched))
+    publish(engine, stage(engine, watched))
+    assert count(engine, "warehouse.telemetry") == 3 * 2 * 2
+    assert count(engine, "warehouse.measurement where faults = '[\"throttled\"]'") == 3 * 2
+    assert count(engine, "warehouse.telemetry where power_mean_w is null and server_cpu_cores = 1.5") == 3 * 2 * 2
+    publish(engine, stage(engine, watched), quarantined={ARM: "why"})
+    assert count(engine, "warehouse.telemetry") == 2 * 2 * 2
+    assert count(engine, "staging.telemetry") == 2 * 2
+
+
 def test_the_same_block_twice_writes_no_row(engine: Engine) -> None:
     publish(engine, stage(engine, build.block_load()))
     before = every_row(engine)

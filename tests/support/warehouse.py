@@ -1,7 +1,7 @@
 """Builders: a small block with round numbers, as a loader would find it in a run directory."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from pipeline.domain.block import Block, CellOutcome, PlannedStart, SkippedCell, Sweep
 from pipeline.domain.cell import Cell, ServerSettings
@@ -12,6 +12,7 @@ from pipeline.domain.method import BASELINE, Method
 from pipeline.domain.model import Model, ResolvedModel
 from pipeline.domain.request import RequestRow
 from pipeline.domain.server_start import ServerStart
+from pipeline.domain.telemetry import TelemetryRow
 from pipeline.domain.verdict import Speedup, Verdict
 from pipeline.domain.workload import Prompt, Workload
 from pipeline.warehouse.load import BlockLoad
@@ -176,6 +177,13 @@ def request(index: int, *, e2e_latency_ms: float = 1000.0) -> RequestRow:
         text_hash="t",
         sent_offset_ms=float(index),
     )
+
+
+def telemetry_row(period: int = 0) -> TelemetryRow:
+    """Return a second without a GPU, in which the server kept one and a half cores busy."""
+    unknown = dict.fromkeys(field.name for field in fields(TelemetryRow))
+    told = {"period": period, "offset_s": float(period), "duration_s": 1.0, "samples": 2, "server_cpu_cores": 1.5}
+    return TelemetryRow(**(unknown | told))
 
 
 def server_start(start: PlannedStart, *, attempt: int = 1) -> ServerStart:
