@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.cli.output import chosen, duration, say, say_json, table
+from pipeline.cli.output import chosen, duration, progress_bar, say, say_json, table
 from pipeline.domain.block import SkippedCell
 from pipeline.errors import EXIT_DONE
 from pipeline.plan.budget import REASON
@@ -14,7 +14,8 @@ from pipeline.steps.previewing import Arm, PlannedBlock, Preview, preview
 
 def run(arguments: Any) -> int:
     """Expand, order, print."""
-    found = preview(arguments.matrix, overrides=chosen(arguments))
+    with progress_bar("planning"):  # a range of releases is asked of the package index
+        found = preview(arguments.matrix, overrides=chosen(arguments))
     if arguments.json:
         say_json(_document(found))
         return EXIT_DONE

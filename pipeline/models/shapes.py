@@ -29,22 +29,27 @@ def shipped() -> Mapping[str, tuple[str, Shape]]:
 
 
 def shape_of(model: Model, *, directory: Path | None) -> Shape | None:
-    """Return the sizes of `model`: of `directory` when it is on this machine, else those we ship; None for neither."""
-    if directory is not None:
-        return read_shape(directory)
+    """Return the sizes of `model`: of `directory` when it is on this machine, completed by those we ship.
+
+    None when neither is there.
+    """
     if model.source.startswith(PREFIX):
         entry = shipped().get(model.source.removeprefix(PREFIX))
-        return entry[1] if entry else None
-    return next((shape for hub, shape in shipped().values() if hub == model.source), None)
+        known = entry[1] if entry else None
+    else:
+        known = next((shape for hub, shape in shipped().values() if hub == model.source), None)
+    if directory is None:
+        return known
+    found = read_shape(directory)
+    return found if known is None else _filled(found, known)
 
 
 def read_shape(directory: Path) -> Shape:
     """Return the sizes that a model directory states. Raises UserError when its config.json cannot be read."""
     shape = shape_from_config(read_config(directory), source=f"{directory.name}/config.json")
     counted = count_parameters(directory)
-    if counted is not None:
-        return replace(shape, parameters=counted, weight_bytes=sum(p.stat().st_size for p in _weights(directory)))
-    return replace(shape, parameters=parameters_of(shape))
+    size = sum(path.stat().st_size for path in _weights(directory)) or None
+    return replace(shape, parameters=counted or parameters_of(shape), weight_bytes=size)
 
 
 def shape_from_config(config: Mapping[str, Any], *, source: str) -> Shape:
@@ -89,8 +94,16 @@ def parameters_of(shape: Shape) -> int | None:
     return embeddings + layers * a_layer + hidden
 
 
+def _filled(found: Shape, known: Shape) -> Shape:
+    """Return `found` with what it leaves out taken from `known`; a state of 0 bytes is a config that does not say."""
+    missing = {
+        field.name: getattr(known, field.name) for field in fields(Shape) if getattr(found, field.name) in (None, 0)
+    }
+    return replace(found, **missing)
+
+
 def _weights(directory: Path) -> list[Path]:
-    return sorted(directory.glob("*.safetensors"))
+    return sorted(directory.glob("*.safetensors")) or sorted(directory.glob("*.bin"))
 
 
 def _integer(config: Mapping[str, Any], name: str) -> int | None:

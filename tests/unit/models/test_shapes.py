@@ -82,3 +82,15 @@ def test_a_config_of_the_shipped_sizes_gives_the_shipped_parameters() -> None:
         "tie_word_embeddings": True,
     }
     assert parameters_of(shape_from_config(json.loads(json.dumps(config)), source="here")) == 596_049_920
+
+
+def test_what_a_config_leaves_out_is_taken_from_the_shipped_sizes(tmp_path: Path) -> None:
+    config = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 1}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "pytorch_model.bin").write_bytes(b"x" * 100)
+    head = shape_of(Model(name="h", source="yuhuili/EAGLE3-LLaMA3.1-Instruct-8B"), directory=tmp_path)
+    assert head is not None
+    assert (head.weight_bytes, head.layers, head.kv_heads) == (100, 1, 8)
+    hybrid = shape_of(Model(name="q", source="Qwen/Qwen3.5-9B"), directory=tmp_path)
+    assert hybrid is not None
+    assert hybrid.state_bytes == 51_511_296
