@@ -7,7 +7,7 @@ It is sampled before and after the window; where it changed, the kernel's stamps
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,8 +16,10 @@ ANCILLARY_BYTES = socket.CMSG_SPACE(16)
 STEP_NS = 200_000  # samples of the offset differ by microseconds
 _TIMESPEC = struct.Struct("@qq")
 _SAMPLES = 16
+_PROBE_S = 0.5
 
 Ancillary = list[tuple[int, int, bytes]]
+Read = tuple[int, Ancillary, bytes]  # when we woke up (ns, monotonic), the kernel's stamp, the bytes
 
 
 def offset_ns() -> int:
@@ -44,22 +46,38 @@ class Stamps:
         """Whether the wall clock was set inside the window: then the kernel's stamps mean nothing."""
         return abs(self.end_offset_ns - self.start_offset_ns) > STEP_NS
 
-    def arrival_ns(self, ancillary: Ancillary, *, woke_ns: int) -> int:
-        """Return when the bytes of one read arrived; the time we woke up where there is no stamp to trust.
-
-        A stamp that lies after the wake-up belongs to bytes that came between the two: it is right all the same.
-        """
-        if not ancillary or self.stepped or len(ancillary[0][2]) != _TIMESPEC.size:
-            return woke_ns
-        seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
-        return int(seconds * 1_000_000_000 + nanoseconds - self.start_offset_ns)
+    def times(self, reads: Sequence[Read]) -> list[tuple[int, bytes]]:
+        """Return the reads with the time at which their bytes arrived; that of waking up where there is no stamp."""
+        if self.stepped:
+            return [(woke_ns, content) for woke_ns, _, content in reads]
+        offset_ns, unpack, size = self.start_offset_ns, _TIMESPEC.unpack, _TIMESPEC.size
+        found = []
+        for woke_ns, ancillary, content in reads:
+            if ancillary and len(ancillary[0][2]) == size:
+                seconds, nanoseconds = unpack(ancillary[0][2])
+                found.append((seconds * 1_000_000_000 + nanoseconds - offset_ns, content))
+            else:
+                found.append((woke_ns, content))
+        return found
 
 
 @contextmanager
 def stamping() -> Iterator[None]:
-    """Hold one socket that asks for stamps: the kernel switches them on with a delay, and off with the last asker."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+    """Have the kernel stamp from the first read on: it begins a while after somebody asks, and ends with the last.
+
+    Bytes are sent over loopback until one carries a stamp; where none ever does, the reads will say so.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as asking:
         ask_for_stamps(asking)
+        asking.connect(listener.getsockname())
+        asking.settimeout(_PROBE_S)
+        probe, _ = listener.accept()
+        with probe:
+            until = time.monotonic() + _PROBE_S
+            while time.monotonic() < until:
+                probe.send(b"x")
+                if asking.recvmsg(1, ANCILLARY_BYTES)[1]:
+                    break
         yield
 
 

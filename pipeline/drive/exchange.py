@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from pipeline.drive.clock import Ancillary
-
-Read = tuple[int, Ancillary, bytes]  # when we woke up (ns, monotonic), the kernel's stamp, the bytes
+from pipeline.drive.clock import Read
 
 
 @dataclass(slots=True)

@@ -9,15 +9,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from pipeline.drive.clock import ANCILLARY_BYTES, Ancillary
+from pipeline.drive.clock import ANCILLARY_BYTES, Ancillary, Read
 from pipeline.drive.connection import READ_BYTES, Connection
-from pipeline.drive.exchange import Exchange, Read
+from pipeline.drive.exchange import Exchange
 from pipeline.drive.schedule import Agenda
 from pipeline.drive.target import Target
 from pipeline.drive.tls import TlsConnection
 
 PIECES = 4  # of work between two batches of reads
 NEVER_NS = 1 << 62
+CROWD = 32  # streams: from here on chunks are gathered for REST_NS before they are read, because waking up costs more
+REST_NS = 500_000  # than reading. The kernel has stamped them; only a stream that is faster than this would blur
 _FINE_NS = 2_000_000  # epoll waits in whole milliseconds: what is due sooner is waited for with select
 _EVENTS = 1024
 
@@ -74,6 +76,9 @@ class Loop:
 
     def _wait(self, for_ns: int) -> Sequence[tuple[int, int]]:
         """Return what is ready, at the latest after `for_ns`; an alarm is met to some microseconds."""
+        if len(self._streams) >= CROWD and for_ns > 0:
+            time.sleep(min(for_ns, REST_NS) / 1e9)
+            for_ns -= REST_NS
         if for_ns >= _FINE_NS:
             return self._epoll.poll((for_ns - _FINE_NS // 2) / 1e9, _EVENTS)
         if for_ns > 0:

@@ -10,14 +10,10 @@ from pipeline.drive.stream import Stream, broken, read_stream
 
 def read_answer(exchange: Exchange, *, stamps: Stamps) -> Stream:
     """Parse what one request brought. What it broke on already is kept as its error."""
-    arrival_ns = stamps.arrival_ns
-    reads = [(arrival_ns(ancillary, woke_ns=woke), content) for woke, ancillary, content in exchange.reads]
-    response = read_response(reads)
+    response = read_response(stamps.times(exchange.reads))
     if response.status:
-        stream = read_stream(response.body, status=response.status)
-    else:
-        stream = broken("broken_stream", response.problem or "the connection was closed without an answer")
-    return stream
+        return read_stream(response.body, status=response.status)
+    return broken("broken_stream", response.problem or "the connection was closed without an answer")
 
 
 def record(exchange: Exchange, *, load: Load, stamps: Stamps) -> RequestRecord:

@@ -1,10 +1,12 @@
 """Server-sent events of a chat stream, parsed after the window from the reads and their times."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from pipeline.drive.known_event import KnownEvent
 
 _BODY_SHOWN = 300
 _REASONING_KEYS = ("reasoning", "reasoning_content")
@@ -38,32 +40,20 @@ def read_stream(reads: Sequence[tuple[int, bytes]], *, status: int) -> Stream:
         kind = "http_4xx" if 400 <= status < 500 else "http_5xx"
         return broken(kind, f"HTTP {status}: {body[:_BODY_SHOWN].decode(errors='replace')}")
     parser = _Parser()
-    for at_ns, data in _events(reads):
-        if data == b"[DONE]":
-            parser.done = True
+    pending = b""
+    for at_ns, content in reads:
+        if not pending and parser.take_known(at_ns, content):
             continue
-        try:
-            event = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            return broken("broken_stream", f"not JSON: {data[:_BODY_SHOWN].decode(errors='replace')}")
-        parser.take(at_ns, event)
+        *events, pending = (pending + content).replace(b"\r\n", b"\n").split(b"\n\n")
+        for event in events:
+            if problem := parser.take(at_ns, event):
+                return broken("broken_stream", problem)
     return parser.result()
 
 
 def broken(error: str, detail: str) -> Stream:
     """Return the stream of an answer of which nothing can be used."""
     return Stream((), (), None, None, None, "", "", error, detail)
-
-
-def _events(reads: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    pending = b""
-    for at_ns, content in reads:
-        pending += content
-        *complete, pending = pending.replace(b"\r\n", b"\n").split(b"\n\n")
-        for event in complete:
-            data = b"\n".join(line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:"))
-            if data:
-                yield at_ns, data
 
 
 class _Parser:
@@ -81,9 +71,36 @@ class _Parser:
         self.finish_reason: str | None = None
         self.error: str | None = None
         self.done = False
+        self.known: KnownEvent | None = None
 
-    def take(self, at_ns: int, event: dict[str, Any]) -> None:
-        """Take one parsed event that arrived at `at_ns`."""
+    def take_known(self, at_ns: int, piece: bytes) -> bool:
+        """Take a piece that is one event like one before it; return whether it was."""
+        found = self.known.read(piece) if self.known else None
+        if found is None:
+            return False
+        content, total = found
+        self.output_tokens = total
+        self._take_content(content)
+        self._take_tokens(at_ns, total)
+        return True
+
+    def take(self, at_ns: int, event: bytes) -> str | None:
+        """Take one event that arrived at `at_ns`; return why it cannot be read."""
+        data = b"\n".join(line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:"))
+        if data == b"[DONE]":
+            self.done = True
+        elif data:
+            try:
+                parsed = orjson.loads(data)
+            except orjson.JSONDecodeError:
+                return f"not JSON: {data[:_BODY_SHOWN].decode(errors='replace')}"
+            if not isinstance(parsed, dict):
+                return f"not an object: {data[:_BODY_SHOWN].decode(errors='replace')}"
+            self._take_event(at_ns, parsed)
+            self.known = self.known or KnownEvent.learn(data, parsed)
+        return None
+
+    def _take_event(self, at_ns: int, event: dict[str, Any]) -> None:
         if "error" in event:
             self.error = str(event["error"])[:_BODY_SHOWN]
             return
@@ -97,14 +114,23 @@ class _Parser:
 
     def _take_choice(self, at_ns: int, choice: dict[str, Any], total: int) -> None:
         delta = choice.get("delta") or {}
-        content = delta.get("content") or choice.get("text")  # of a chat, or of a completion
-        for text in (*(delta.get(key) for key in _REASONING_KEYS), content):
-            if text:
-                self.texts.append(text)
-                self.chars += len(text)
+        for key in _REASONING_KEYS:
+            if delta.get(key):
+                self._take_text(delta[key])
+        self._take_content(delta.get("content") or choice.get("text") or "")  # of a chat, or of a completion
+        self.finish_reason = choice.get("finish_reason") or self.finish_reason
+        self._take_tokens(at_ns, total)
+
+    def _take_content(self, content: str) -> None:
         if content:
             self.answers.append(content)
-        self.finish_reason = choice.get("finish_reason") or self.finish_reason
+            self._take_text(content)
+
+    def _take_text(self, text: str) -> None:
+        self.texts.append(text)
+        self.chars += len(text)
+
+    def _take_tokens(self, at_ns: int, total: int) -> None:
         if total > (self.chunk_tokens[-1] if self.chunk_tokens else 0):
             self.chunk_ns.append(at_ns)
             self.chunk_tokens.append(total)

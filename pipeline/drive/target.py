@@ -1,5 +1,6 @@
 """Where the requests go: the address behind the URL, looked up once before the window."""
 
+import ipaddress
 import socket
 import ssl
 from collections.abc import Callable
@@ -25,6 +26,11 @@ class Target:
         """Host and port, as in a Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the server is on this machine."""
+        return self.address is not None and ipaddress.ip_address(self.address[0]).is_loopback
 
 
 def resolve(url: str, *, look_up: Callable[..., list[Any]] = socket.getaddrinfo) -> Target:

@@ -83,6 +83,7 @@ class Server:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as asyncio and uvloop do
             head, body = _request(connection)
             with self._lock:
                 number = len(self.bodies)

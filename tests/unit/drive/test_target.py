@@ -15,6 +15,13 @@ def test_an_address_is_taken_apart() -> None:
     assert (found.name, found.tls, found.problem) == ("127.0.0.1:8000", None, None)
 
 
+@pytest.mark.parametrize(
+    ("url", "loopback"), [("http://127.0.0.2:1", True), ("http://[::1]:1", True), ("http://192.0.2.1:1", False)]
+)
+def test_a_server_on_this_machine_is_known(url: str, loopback: bool) -> None:
+    assert resolve(url).loopback is loopback
+
+
 def test_the_port_of_the_scheme_is_used() -> None:
     assert [resolve(f"{scheme}://127.0.0.1").port for scheme in ("http", "https")] == [80, 443]
 
