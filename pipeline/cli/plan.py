@@ -35,13 +35,13 @@ def _head(found: Preview) -> None:
 def _block(planned: PlannedBlock) -> None:
     block = planned.block
     say(
-        f"\nblock {block.block_id}: {len(block.starts)} server starts, about {duration(planned.seconds)}"
-        f" ({_basis(planned)})"
+        f"\nblock {block.block_id}{' · dummy weights' if block.target.weights == 'dummy' else ''}: "
+        f"{len(block.starts)} server starts, about {duration(planned.seconds)} ({_basis(planned)})"
     )
     if planned.arms:
         rows = [
             (
-                *(arm.start.index, arm.start.position, arm.start.method.name, len(arm.start.cells)),
+                *(arm.start.index, arm.start.position, _method(arm), len(arm.start.cells)),
                 *(len(arm.start.cells) * block.repetitions, duration(arm.seconds), *_sizes(arm.fit)),
             )
             for arm in planned.arms
@@ -53,6 +53,11 @@ def _block(planned: PlannedBlock) -> None:
     for warning in planned.warnings:
         say(f"warning: {warning}")
     _skipped(block.skipped)
+
+
+def _method(arm: Arm) -> str:
+    synthetic = arm.start.method.acceptance == "synthetic"
+    return arm.start.method.name + (" · synthetic acceptance" if synthetic else "")
 
 
 def _skipped(skipped: Sequence[SkippedCell]) -> None:
