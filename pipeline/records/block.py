@@ -188,6 +188,15 @@ def write_result(directory: Path, block: Block, outcomes: Sequence[CellOutcome],
     files.write_bytes(directory / RESULT_FILE, files.dump(result, BlockResult))
 
 
+def measured_cells(directory: Path) -> list[tuple[str, str]]:
+    """Return (cell id, when the block was complete) of what a finished block measured; nothing is verified."""
+    path = directory / RESULT_FILE
+    if not path.exists():
+        return []
+    result = files.read_versioned(path, BlockResult)
+    return [(outcome.cell_id, result.completed_at) for outcome in result.outcomes if outcome.status == "measured"]
+
+
 def read_result(directory: Path) -> BlockResult | None:
     """Read BLOCK.json; None while the block is not done. Raises UserError when a manifest does not agree with it."""
     path = directory / RESULT_FILE

@@ -1,6 +1,7 @@
 """What a plan knows beforehand: the accelerator, sizes of models, lengths of prompts, and what earlier runs took."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -15,7 +16,7 @@ from pipeline.models.resolve import locate
 from pipeline.models.shapes import shape_of
 from pipeline.plan.budget import History
 from pipeline.plan.estimate import GIGA, Accelerator, Clock, Recorded
-from pipeline.records.block import complete_repetitions, read_block, read_hosts, read_starts, read_sweep
+from pipeline.records.block import complete_repetitions, measured_cells, read_block, read_hosts, read_starts, read_sweep
 from pipeline.records.layout import BLOCK_FILE, SWEEP_FILE
 from pipeline.settings import Settings
 from pipeline.telemetry.hardware import find_hardware
@@ -115,30 +116,35 @@ def recorded(settings: Settings, *, accelerator: Accelerator | None) -> Recorded
     windows: dict[str, list[float]] = {}
     starts: dict[tuple[str, str], list[float]] = {}
     for directory, block in _blocks(settings, newest=RECENT_SWEEPS):
-        if not any(_is_same(host.hardware, accelerator) for host in read_hosts(directory)):
-            continue
-        series = {cell.cell_id: cell.series_id for start in block.starts for cell in start.cells}
-        for _, manifest in complete_repetitions(directory):
-            if manifest.cell_id in series:
-                took = manifest.ended_at_s - manifest.started_at_s
-                windows.setdefault(series[manifest.cell_id], []).append(took)
-        for start in read_starts(directory):
-            if start.ready_s is not None:
-                starts.setdefault((block.engine.platform, block.target.name), []).append(start.ready_s)
+        with suppress(SpecwatchError):  # what is damaged tells nothing
+            if not any(_is_same(host.hardware, accelerator) for host in read_hosts(directory)):
+                continue
+            for series_id, took in _windows(directory, block):
+                windows.setdefault(series_id, []).append(took)
+            ready = [start.ready_s for start in read_starts(directory) if start.ready_s is not None]
+            starts.setdefault((block.engine.platform, block.target.name), []).extend(ready)
     return Recorded(
         window_s={key: median(values) for key, values in windows.items()},
-        start_s={key: median(values) for key, values in starts.items()},
+        start_s={key: median(values) for key, values in starts.items() if values},
     )
 
 
+def _windows(directory: Path, block: Block) -> Iterator[tuple[str, float]]:
+    series = {cell.cell_id: cell.series_id for start in block.starts for cell in start.cells}
+    for _, manifest in complete_repetitions(directory):
+        if manifest.cell_id in series:
+            yield series[manifest.cell_id], manifest.ended_at_s - manifest.started_at_s
+
+
 def history(settings: Settings) -> History | None:
-    """Return what earlier nights measured and left undecided; None before the first."""
+    """Return what earlier nights measured and left undecided; None before the first. One file a block is read."""
     measured: dict[str, str] = {}
     engines = set()
     for directory, block in _blocks(settings, newest=None):
-        for _, manifest in complete_repetitions(directory):
-            engines.add(block.engine.engine_id)
-            measured[manifest.cell_id] = max(manifest.started_at, measured.get(manifest.cell_id, ""))
+        with suppress(SpecwatchError):
+            for cell_id, at in measured_cells(directory):
+                engines.add(block.engine.engine_id)
+                measured[cell_id] = max(at, measured.get(cell_id, ""))
     undecided = _undecided(settings)
     if not measured and not undecided:
         return None

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.block import LAYOUT_VERSION
+from pipeline.domain.block import LAYOUT_VERSION, CellOutcome
 from pipeline.domain.engine import EngineFacts
 from pipeline.domain.hardware import Hardware
 from pipeline.domain.server_start import ServerStart
 from pipeline.errors import EnvironmentFault
 from pipeline.plan.estimate import Accelerator
 from pipeline.records import files
-from pipeline.records.block import Host, SweepPlan, append_host, write_start, write_sweep
-from pipeline.records.layout import BLOCK_FILE, attempt_directory
+from pipeline.records.block import Host, SweepPlan, append_host, write_result, write_start, write_sweep
+from pipeline.records.layout import BLOCK_FILE, HOST_FILE, RESULT_FILE, attempt_directory
 from pipeline.records.repetition import Window, write_repetition
 from pipeline.settings import Settings, load_settings
 from pipeline.steps import forecasting
@@ -79,6 +79,8 @@ def record(settings: Settings, *, sweep_id: str = "talk-1", seconds: float = 10.
             cell_id=cell.cell_id,
             repetition=0,
         )
+    measured = [CellOutcome(0, cell.cell_id, "measured") for cell in opening.cells]
+    write_result(directory, block, measured, [])
     return [cell.series_id for cell in opening.cells]
 
 
@@ -96,11 +98,13 @@ def test_records_of_other_hardware_tell_nothing(settings: Settings, other: Accel
     assert recorded(settings, accelerator=other).window_s == {}
 
 
-def test_a_damaged_run_directory_stops_no_plan(settings: Settings) -> None:
+@pytest.mark.parametrize("name", [BLOCK_FILE, HOST_FILE, RESULT_FILE, "starts/00-opening-none/1/start.json"])
+def test_a_damaged_run_directory_stops_no_plan(settings: Settings, name: str) -> None:
     record(settings)
-    (block,) = (settings.runs / "talk-1").glob(f"*/{BLOCK_FILE}")
-    files.write_bytes(block, b"{")
-    assert recorded(settings, accelerator=HERE).window_s == {}
+    (damaged,) = (settings.runs / "talk-1").glob(f"*/{name}")
+    files.write_bytes(damaged, b"{")
+    assert recorded(settings, accelerator=HERE).start_s == {} or name == RESULT_FILE
+    assert history(settings) is None or name != RESULT_FILE
 
 
 def test_history_is_what_was_measured_and_when(settings: Settings) -> None:
