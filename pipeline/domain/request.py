@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Phase = Literal["ramp_up", "steady", "tail"]  # of a window: before the load is whole, while it is, after
 Clock = Literal["kernel", "user"]  # who stamped the chunks: the network stack on arrival, or the client on reading
 
 

@@ -15,11 +15,10 @@ def distribution(name: str, values: Sequence[float], *, requests: int) -> Metric
     Percentiles lie between order statistics (linear). p90 is undefined below 100 requests and p99 below 1,000, however
     many values each request gave: values of one request are alike.
     """
-    found: Metrics = {f"{name}_mean_ms": mean(values), f"{name}_median_ms": _percentile(values, 50)}
-    found[f"{name}_p90_ms"] = _percentile(values, 90) if requests >= FEWEST_FOR_P90 else None
-    found[f"{name}_p99_ms"] = _percentile(values, 99) if requests >= FEWEST_FOR_P99 else None
-    return found
-
-
-def _percentile(values: Sequence[float], percent: int) -> float | None:
-    return float(np.percentile(values, percent)) if values else None
+    median, p90, p99 = np.percentile(values, (50, 90, 99)).tolist() if values else (None, None, None)
+    return {
+        f"{name}_mean_ms": mean(values),
+        f"{name}_median_ms": median,
+        f"{name}_p90_ms": p90 if requests >= FEWEST_FOR_P90 else None,
+        f"{name}_p99_ms": p99 if requests >= FEWEST_FOR_P99 else None,
+    }

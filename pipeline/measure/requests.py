@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pipeline.domain.request import RequestRecord, RequestRow
 
@@ -39,7 +40,7 @@ def inter_chunk_ms(record: RequestRecord) -> list[float]:
     """Times between chunks with tokens, ms. A chunk can hold several tokens: this is not inter-token latency."""
     if record.failed:
         return []
-    return [(b - a) / _NS_PER_MS for a, b in zip(record.chunk_ns, record.chunk_ns[1:], strict=False)]
+    return [(later - earlier) / _NS_PER_MS for earlier, later in pairwise(record.chunk_ns)]
 
 
 def rows(records: Sequence[RequestRecord], *, origin_ns: int) -> list[RequestRow]:

@@ -5,11 +5,12 @@ between stays inside: it is the client's doing, and `delivered_concurrency` show
 last scheduled send, while new requests keep coming. Derived from the records (sent, end), never sent by the client.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pipeline.domain.request import Phase, RequestRecord
+from pipeline.domain.request import RequestRecord
 from pipeline.measure.ratio import ratio
 from pipeline.measure.window import MeasuredWindow, Metrics
 
@@ -25,12 +26,6 @@ class Steady:
     def duration_ns(self) -> int:
         """How long it lasted."""
         return self.end_ns - self.begin_ns
-
-    def phase(self, at_ns: int) -> Phase:
-        """Return the phase of the window that a moment lies in."""
-        if at_ns < self.begin_ns:
-            return "ramp_up"
-        return "steady" if at_ns <= self.end_ns else "tail"
 
 
 def steady_part(records: Sequence[RequestRecord], *, concurrency: int | None) -> Steady | None:
@@ -70,12 +65,10 @@ def _delivered(records: Sequence[RequestRecord], part: Steady, *, concurrency: i
 
 
 def _tokens_inside(record: RequestRecord, part: Steady) -> int:
-    before, inside = 0, 0
-    for at_ns, tokens in zip(record.chunk_ns, record.chunk_tokens, strict=True):
-        if part.phase(at_ns) == "steady":
-            inside += tokens - before
-        before = tokens
-    return inside
+    first = bisect_left(record.chunk_ns, part.begin_ns)
+    after = bisect_right(record.chunk_ns, part.end_ns)
+    cumulative = (0, *record.chunk_tokens)
+    return cumulative[after] - cumulative[first]
 
 
 def _in_flight(records: Sequence[RequestRecord]) -> Iterator[tuple[int, int, int]]:

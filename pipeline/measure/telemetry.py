@@ -31,9 +31,10 @@ POWER_CAPPED = _SW_POWER_CAP
 
 def within(window: MeasuredWindow) -> list[TelemetrySample]:
     """Return the samples inside the window."""
-    if not window.samples or window.begin_ns is None or window.end_ns is None:
+    begin_ns, end_ns = window.begin_ns, window.end_ns
+    if not window.samples or begin_ns is None or end_ns is None:
         return []
-    return [sample for sample in window.samples if window.begin_ns <= sample.at_ns <= window.end_ns]
+    return [sample for sample in window.samples if begin_ns <= sample.at_ns <= end_ns]
 
 
 def peak(values: Iterable[Number | None]) -> Number | None:
@@ -75,12 +76,13 @@ def growth(
 
 def telemetry_rows(window: MeasuredWindow) -> list[TelemetryRow]:
     """Return the window in periods of ten seconds, the last one shorter; a period without a sample has no row."""
-    if not window.samples or window.begin_ns is None or window.end_ns is None:
+    first_ns, last_ns = window.begin_ns, window.end_ns
+    if not window.samples or first_ns is None or last_ns is None:
         return []
     found = []
     period_ns = int(PERIOD_S * 1e9)
-    for period, begin_ns in enumerate(range(window.begin_ns, window.end_ns + 1, period_ns)):
-        end_ns = min(begin_ns + period_ns, window.end_ns)
+    for period, begin_ns in enumerate(range(first_ns, last_ns + 1, period_ns)):
+        end_ns = min(begin_ns + period_ns, last_ns)
         inside = [sample for sample in window.samples if begin_ns <= sample.at_ns < max(end_ns, begin_ns + 1)]
         if inside:
             found.append(_row(window, inside, period=period, begin_ns=begin_ns, end_ns=end_ns))

@@ -3,7 +3,8 @@
 `model_memory_tax_bytes` weights as loaded, this start - baseline. `kv_cache_tokens_lost` KV cache tokens, baseline -
 this start: what is left for requests is less by that. `users_lost` the same / mean prompt + output tokens of this
 window's requests: how many fewer are held at once. Undefined for a baseline, and where one of the two logs does not
-say. Source: the start-up logs (columns model_memory_bytes and kv_cache_tokens of server_start).
+say. A log rounds to 0.01 GiB: a tax below that is none. Source: the start-up logs (columns model_memory_bytes and
+kv_cache_tokens of server_start).
 """
 
 from pipeline.measure.ratio import mean, ratio

@@ -6,9 +6,11 @@ from collections import Counter
 import pytest
 
 from pipeline.domain.catalogue import METRICS
-from pipeline.measure.counters import CounterWindow
+from pipeline.measure.counters import CounterWindow, difference
 from pipeline.measure.metrics import FAMILIES, faults, metrics
 from pipeline.measure.window import MeasuredWindow
+from pipeline.records.repetition import read_window
+from pipeline.settings import REPOSITORY
 from tests.support.values import make_record
 
 
@@ -51,3 +53,20 @@ def test_nothing_is_ever_nan_and_only_a_count_is_0_by_default(records: list, cou
 )
 def test_faults_begin_beyond_their_limits_and_what_was_not_seen_is_none(figures: dict, expected: tuple) -> None:
     assert faults(dict.fromkeys(METRICS) | figures) == expected
+
+
+def test_a_recorded_window_of_another_release_agrees_with_itself() -> None:
+    """vLLM 0.25.1 on an H200, recorded before there was telemetry: what can be counted twice is the same twice."""
+    paths = sorted((REPOSITORY / "samples").glob("h200-smoke-*/*/starts/*-arm-ngram-*/1/*/1/MANIFEST.json"))
+    for path in paths:
+        _, window = read_window(path.parent)
+        measured = MeasuredWindow(window.requests, counters=difference(window.before, window.after))
+        found = metrics(measured)
+        assert (found["token_count_gap"], found["chunk_token_gap"]) == (0, 0)
+        assert 0 < found["ttft_gap_ms"] < found["ttft_mean_ms"]
+        assert found["step_time_ms"] * found["engine_steps"] == pytest.approx(1000 * found["decode_time_s"], rel=1e-6)
+        assert found["inference_time_s"] == pytest.approx(found["prefill_time_s"] + found["decode_time_s"], rel=1e-6)
+        assert found["tokens_per_step"] < found["mean_acceptance_length"]  # steps without a draft
+        assert found["acceptance_rate"] < found["per_token_acceptance"] < 1
+        assert (found["energy_joules"], found["telemetry_samples"]) == (None, None)
+    assert len(paths) == 6
