@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from pipeline.settings import REPOSITORY
-from tools import import_picture, metrics_page
+from tools import import_picture, metrics_page, warehouse_page
 
 DOCS = REPOSITORY / "docs"
 BEGIN, END = "<!-- made by `make docs` from the imports -->\n", "<!-- end -->\n"
@@ -20,7 +20,11 @@ def pages() -> dict[Path, str]:
     """Return each page, or page with a part, that is made from the code, as it has to be."""
     architecture = DOCS / "architecture.md"
     drawn = with_part(architecture.read_text(encoding="utf-8"), import_picture.render())
-    return {architecture: drawn, DOCS / "metrics.md": metrics_page.render()}
+    return {
+        architecture: drawn,
+        DOCS / "metrics.md": metrics_page.render(),
+        DOCS / "warehouse.md": warehouse_page.render(),
+    }
 
 
 def with_part(page: str, part: str) -> str:

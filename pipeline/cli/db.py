@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.cli.output import say, say_json, table, tell
-from pipeline.errors import EXIT_DONE, EXIT_ENVIRONMENT
+from pipeline.errors import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_GATE, UserError
 from pipeline.settings import Settings, load_settings
 
 
@@ -16,6 +16,8 @@ def run(arguments: Any) -> int:
         "url": lambda: _url(settings, as_json=arguments.json),
         "backup": lambda: _backup(arguments),
         "restore": lambda: _restore(arguments),
+        "roles": lambda: _roles(settings, arguments),
+        "check": lambda: _check(settings, as_json=arguments.json),
     }
     return actions.get(arguments.action, lambda: _up(settings))()
 
@@ -50,6 +52,48 @@ def _restore(arguments: Any) -> int:
     table(("table", "rows", "checksum"), [(t["table"], t["rows"], t["checksum"]) for t in done["tables"]])
     say(f"database {done['database']} holds what was backed up at {done['made_at']}: every count and checksum agrees")
     return EXIT_DONE
+
+
+def _roles(settings: Settings, arguments: Any) -> int:
+    from pipeline.steps.warehousing import make_roles
+
+    password = None
+    if arguments.login:
+        password = _password(arguments.password_file)
+    refused = make_roles(settings, login=arguments.login, password=password)
+    if refused is not None:
+        tell(f"this login may not make roles ({refused.why}): let one who may run what follows, in this database")
+        say(refused.script)
+        return EXIT_ENVIRONMENT
+    tell("the roles specwatch_owner, _writer, _reader and _annotator are there")
+    return EXIT_DONE
+
+
+def _password(file: str | None) -> str:
+    if file is None:
+        message = "--login needs --password-file: a password on a command line is read by everybody on the machine."
+        raise UserError(message)
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        message = f"--password-file {file} cannot be read: {error.strerror}."
+        raise UserError(message) from error
+
+
+def _check(settings: Settings, *, as_json: bool) -> int:
+    from pipeline.steps.warehousing import check_warehouse
+
+    found = check_warehouse(settings)
+    if as_json:
+        say_json({fault.check: {"meaning": fault.meaning, "rows": list(fault.rows)} for fault in found})
+    elif found:
+        table(
+            ("check", "rows", "what it is", "the first"),
+            [(fault.check, len(fault.rows), fault.meaning, fault.rows[0]) for fault in found],
+        )
+    else:
+        say("no row that must not be there")
+    return EXIT_GATE if found else EXIT_DONE
 
 
 def _down(settings: Settings) -> int:

@@ -83,6 +83,16 @@ def check_sweep(sweep_dir: str, *, report: Report = log.info) -> Result:
         return run(sweep_dir, report=report)
 
 
+def maintain_warehouse(*, report: Report = log.info) -> Result:
+    """Make partitions ahead, reap abandoned loads, and look for rows that must not exist.
+
+    Returns {"reaped", "partitions", "faults"}. Raises GateFailed naming the checks that found rows.
+    """
+    from pipeline.steps.maintaining import maintain_warehouse as run
+
+    return run(report=report)
+
+
 def _block_ids(block_dir: str) -> dict[str, str]:
     path = Path(block_dir)
     return {"sweep": path.parent.name, "block": path.name}

@@ -4,6 +4,8 @@ from pipeline.settings import Settings
 from pipeline.system import postgres
 from pipeline.system.layout import Layout
 from pipeline.system.services import WAREHOUSE_DATABASE
+from pipeline.warehouse import roles
+from pipeline.warehouse.checks import Fault, find_faults
 from pipeline.warehouse.database import Warehouse, open_warehouse
 from pipeline.warehouse.migrate import migrate, require_current
 
@@ -21,6 +23,21 @@ def warehouse_url(settings: Settings) -> str:
 def migrate_warehouse(url: str) -> None:
     """Bring the warehouse at `url` to this release's schema and views."""
     migrate(open_warehouse(url))
+
+
+def make_roles(settings: Settings, *, login: roles.Role | None, password: str | None) -> roles.Refused | None:
+    """Make the roles of the warehouse, and let `login` log in with `password`; return why not where that is refused."""
+    engine, _ = open_migrated(settings)
+    refused = roles.make_roles(engine)
+    if refused is None and login and password:
+        roles.allow_login(engine, login, password=password)
+    return refused
+
+
+def check_warehouse(settings: Settings) -> list[Fault]:
+    """Return the checks of sql/checks that found rows."""
+    engine, _ = open_migrated(settings)
+    return find_faults(engine)
 
 
 def open_migrated(settings: Settings) -> tuple[Warehouse, str]:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, text
 from pipeline.errors import UserError
 from pipeline.warehouse.comments import comment_view_columns
 from pipeline.warehouse.partitions import ensure_partitions, months_from
+from pipeline.warehouse.roles import keep_grants
 from pipeline.warehouse.summaries import summarize_what_is_not
 from pipeline.warehouse.tables.metadata import SCHEMA, STAGING_SCHEMA
 
@@ -37,6 +38,7 @@ def migrate(engine: Engine) -> str:
         ensure_partitions(connection, months_from(datetime.now(UTC).date()))
         apply_views(connection)
         summarize_what_is_not(connection)
+        keep_grants(connection)
     return str(head)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import date
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Engine, text
 
 MONTHS_AHEAD = 3
 
@@ -15,6 +15,12 @@ def ensure_partitions(connection: Connection, days: Iterable[date]) -> list[str]
     """
     statement = text("select warehouse.ensure_request_partition(:day)")
     return [str(connection.execute(statement, {"day": day}).scalar_one()) for day in days]
+
+
+def make_partitions_ahead(engine: Engine, *, today: date) -> list[str]:
+    """Make the partitions of this month and the next ones; return their names."""
+    with engine.begin() as connection:
+        return ensure_partitions(connection, months_from(today))
 
 
 def months_from(day: date, *, ahead: int = MONTHS_AHEAD) -> list[date]:

@@ -80,14 +80,12 @@ def noise_floor(engine: Engine, *, hardware_id: str | None = None) -> "pd.DataFr
 
 
 def hardware_measured(engine: Engine) -> list[dict[str, Any]]:
-    """Return hardware_id, kind, label and last_sweep_at of every machine with a block, latest first."""
+    """Return hardware_id, kind, label and last_sweep_at of every machine that a sweep ran on, latest first."""
     return _records(
         engine,
-        "select h.hardware_id, h.kind, h.label, max(s.planned_at) as last_sweep_at "
-        "from warehouse.hardware as h "
-        "inner join warehouse.block as b on h.hardware_id = b.hardware_id "
-        "inner join warehouse.sweep as s on b.sweep_id = s.sweep_id "
-        "group by h.hardware_id, h.kind, h.label order by last_sweep_at desc, h.label",
+        "select n.hardware_id, n.hardware_kind as kind, n.hardware_label as label, max(n.sweep_at) as last_sweep_at "
+        "from warehouse.night_summary as n "
+        "group by n.hardware_id, n.hardware_kind, n.hardware_label order by last_sweep_at desc, n.hardware_label",
     )
 
 

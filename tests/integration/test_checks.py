@@ -13,6 +13,12 @@ ARM = build.cell().cell_id
 BASE = build.cell(build.BASE).cell_id
 CHECKS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((SQL / "checks").glob("*.sql"))}
 FAULTS = {
+    "acceptance_grows_with_position": "update warehouse.acceptance_position set accepted = 5 where draft_position = 3",
+    "duplicate_dimension": "update warehouse.hardware set name = 'x', host_cpu = 'x', label = 'x', logical_cpus = 1, "
+    "architecture = null, memory_bytes = null where hardware_id <> 'other'",
+    "latest_not_once": "update warehouse.cell_result set latest = false",
+    "summary_apart_from_its_data": "update warehouse.cell_result set repetitions = repetitions + 1",
+    "verdict_of_a_cell_not_measured": "update warehouse.cell_result set status = 'failed'",
     "acceptance_out_of_range": "update warehouse.measurement set accepted_tokens = 99 where drafts is not null",
     "orphan_measurement": "delete from warehouse.cell_outcome where start_index = 1",
     "overlapping_server_starts": (
