@@ -29,7 +29,7 @@ def test_a_question_is_answered_by_one_passage_or_by_none(nominal: int) -> None:
     workload = prompt_set("rag", nominal)
     for prompt in workload.prompts:
         text = prompt.messages[0][1]
-        asked = re.search(r"the ([\w ]+) at ([\w' ]+?)(,| just| to be|\?| cost)", text.split("Question: ")[1])
+        asked = re.search(r".*the ([\w ]+) at ([\w' ]+?)(,| just| to be|\?| cost)", text.split("Question: ")[1])
         thing, place = asked.group(1, 2)
         holding = [passage for passage in passages(text) if f"{thing} at {place}" in passage]
         assert len(holding) == (0 if prompt.kind == "absent" else 1)
