@@ -54,7 +54,9 @@ def _filters(rows: pd.DataFrame) -> dict[str, list[Any]]:
     """Draw the filters that have something to choose; each offers every value, whatever the others say."""
     chosen: dict[str, list[Any]] = {}
     for column, name in FILTERS:
-        options = sorted(rows[column].dropna().unique().tolist())
+        # beside an open loop, which has none, a concurrency is read as a float
+        found = rows[column].dropna().unique().tolist()
+        options = sorted(int(value) if isinstance(value, float) else value for value in found)
         if len(options) > 1:
             chosen[name.lower()] = st.multiselect(
                 name, options, key=column, bind="query-params", placeholder=f"All {len(options)}", width=FILTER_WIDTH
