@@ -18,16 +18,21 @@ from pipeline.warehouse.queries import aa_pairs, cell_measurements, paired_reque
 
 Rows = Sequence[Mapping[str, Any]]
 Group = tuple[str, str, str]  # hardware, engine, target: what may be compared
+Samples = defaultdict[tuple[str, str], list[Sample]]  # by hardware and cell: a night has 200 cells
 VERDICT_METRIC = "latency_speedup"
 
 
 def analyze_sweep(sweep_id: str, *, margin: float | None, report: Callable[[str], None]) -> dict[str, Any]:
     """See pipeline.steps.analyze_sweep."""
     engine, _ = open_migrated(load_settings())
+    measured, requests = cell_measurements(engine, sweep_id), paired_requests(engine, sweep_id)
+    if measured and not requests:
+        report(f"sweep {sweep_id}: its requests are past their retention, what was found in them stays")
+        return {"sweep_id": sweep_id, "speedups": 0, "verdicts": 0}
     speedups, verdicts = derive(
         sweep_id,
-        measured=cell_measurements(engine, sweep_id),
-        requests=paired_requests(engine, sweep_id),
+        measured=measured,
+        requests=requests,
         pairs=aa_pairs(engine, sweep_id),
         margin=margin or DEFAULT_MARGIN,
     )
@@ -45,9 +50,10 @@ def derive(
     groups: dict[Group, list[Mapping[str, Any]]] = defaultdict(list)
     for row in measured:
         groups[row["hardware_id"], row["engine_id"], row["target_name"]].append(row)
+    samples: Samples = defaultdict(list)
+    for row in requests:
+        samples[row["hardware_id"], row["cell_id"]].append(_sample(row))
     for group, rows in groups.items():
-        cells = {row["cell_id"] for row in rows}
-        samples = [_sample(row) for row in requests if row["cell_id"] in cells and row["hardware_id"] == group[0]]
         found = _group(rows, samples, pairs=pairs, group=group, margin=margin, sweep_id=sweep_id)
         speedups.extend(found[0])
         verdicts.extend(found[1])
@@ -55,7 +61,7 @@ def derive(
 
 
 def _group(
-    rows: Rows, samples: Sequence[Sample], *, pairs: Rows, group: Group, margin: float, sweep_id: str
+    rows: Rows, samples: Samples, *, pairs: Rows, group: Group, margin: float, sweep_id: str
 ) -> tuple[list[Speedup], list[Verdict]]:
     windows = [_window(row) for row in rows]
     alike = [row for row in pairs if (row["hardware_id"], row["engine_id"], row["target"]) == group]
@@ -65,8 +71,9 @@ def _group(
     verdicts: list[Verdict] = []
     baselines = {row["cell_id"]: row["baseline_cell_id"] for row in rows if not row["is_baseline"]}
     for cell_id, baseline_cell_id in sorted(baselines.items()):
+        of_both = [*samples[group[0], cell_id], *samples[group[0], baseline_cell_id]]
         found = cell_speedups(
-            samples,
+            of_both,
             windows,
             sweep_id=sweep_id,
             cell_id=cell_id,
@@ -77,7 +84,7 @@ def _group(
         speedups.extend(speedup for speedup, _ in found)
         for speedup, interval in found:
             if speedup.metric == VERDICT_METRIC:
-                why = _why(speedup, rows, windows, samples, baseline_cell_id=baseline_cell_id, starts=starts)
+                why = _why(speedup, rows, windows, of_both, baseline_cell_id=baseline_cell_id, starts=starts)
                 aa = tonight.get(baseline_cell_id)
                 verdicts.append(decide(speedup, interval, margin=margin, aa_log_ratio=aa, reasons=why))
     return speedups, verdicts
