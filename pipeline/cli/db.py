@@ -18,6 +18,7 @@ def run(arguments: Any) -> int:
         "restore": lambda: _restore(arguments),
         "roles": lambda: _roles(settings, arguments),
         "check": lambda: _check(settings, as_json=arguments.json),
+        "retention": lambda: _retention(arguments),
     }
     return actions.get(arguments.action, lambda: _up(settings))()
 
@@ -94,6 +95,23 @@ def _check(settings: Settings, *, as_json: bool) -> int:
     else:
         say("no row that must not be there")
     return EXIT_GATE if found else EXIT_DONE
+
+
+def _retention(arguments: Any) -> int:
+    from pipeline.steps.retaining import retain
+
+    done = retain(requests_days=arguments.requests_days, dry_run=arguments.dry_run, report=tell)
+    if arguments.json:
+        say_json(done)
+        return EXIT_DONE
+    would = "would go" if done["dry_run"] else "gone"
+    say(f"{would}: {done['requests']} requests in {len(done['months'])} whole months")
+    for month in done["months"]:
+        say(f"  the month before {month['until']}: {month['requests']} requests")
+    say(f"{would}: {done['undecided_loads']} loads that nobody decided, {done['staged_rows']} rows left in staging")
+    say(f"{would}: {done['replaced_loads']} loads that later ones replaced")
+    say("kept: every measurement, speedup and verdict; requests of a month that is only partly past its time")
+    return EXIT_DONE
 
 
 def _down(settings: Settings) -> int:

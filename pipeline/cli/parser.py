@@ -107,6 +107,9 @@ def _database(commands: "Commands") -> None:
     restore.add_argument("file", metavar="FILE")
     restore.add_argument("--into", metavar="NAME", help="into this database of the same server, made if need be")
     restore.add_argument("--replace", action="store_true", help="in place of the rows that are there")
+    retention = _add(actions, "retention", "db", "drop requests by whole months, and what is left of old loads")
+    retention.add_argument("--requests-days", type=int, default=180, metavar="N", help="days after a month's end (180)")
+    retention.add_argument("--dry-run", action="store_true", help="only say what would go")
 
 
 def _system(commands: "Commands") -> None:
