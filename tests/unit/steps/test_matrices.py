@@ -49,3 +49,13 @@ def test_it_stays_within_its_budget_without_leaving_anything_out(planned: Previe
         return
     assert planned.seconds <= planned.budget_hours * 3600
     assert [skip.reason for b in planned.blocks for skip in b.block.skipped if skip.reason.startswith("budget")] == []
+
+
+def test_a_night_has_every_kind_of_draft_and_loads_from_one_to_128() -> None:
+    night = preview(str(REPOSITORY / "matrices" / "nightly.yaml"), overrides={})
+    starts = [arm.start for block in night.blocks for arm in block.arms]
+    assert {start.method.method for start in starts} == {"none", "ngram", "draft_model", "eagle3", "mtp"}
+    cells = [cell for start in starts for cell in start.cells]
+    assert {cell.concurrency for cell in cells} == {1, 8, 32, 128}
+    assert all(cell.prompts >= 2 * (cell.concurrency or 0) for cell in cells)
+    assert len({block.block.engine.version for block in night.blocks}) == 2
