@@ -1,42 +1,141 @@
-"""`specwatch engines`: vLLM releases on this machine."""
+"""`specwatch engines`: vLLM releases on this machine, and what any release can do."""
 
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from pipeline.cli.output import say, say_json, table, tell
-from pipeline.domain.engine import Engine
-from pipeline.domain.method import Method
-from pipeline.engines.capability import METHODS, unsupported
-from pipeline.engines.install import InstalledEngine, install, list_installed
+from pipeline.domain.engine import Engine, version_kind
+from pipeline.engines.capability import everything, requirement
+from pipeline.engines.install import InstalledEngine, install, installed
+from pipeline.engines.kept import KeptEngine, kept_engines, prune
+from pipeline.engines.rulings import Ruling
+from pipeline.engines.versions import resolve_versions
 from pipeline.errors import EXIT_DONE, EnvironmentFault, UserError
-from pipeline.settings import load_settings
+from pipeline.settings import Settings, load_settings
+from pipeline.steps.pinning import pinned_versions
 from pipeline.telemetry.hardware import find_hardware
+
+_MIB = 1 << 20
 
 
 def run(arguments: Any) -> int:
-    """List, install or show."""
-    settings = load_settings()
-    if arguments.action == "list":
-        found = list_installed(settings.engines)
-        if arguments.json:
-            say_json([_document(engine) for engine in found])
-        else:
-            rows = [(e.engine.version, e.engine.platform, e.packages.get("torch"), e.python) for e in found]
-            table(("version", "platform", "torch", "python"), rows)
-        return EXIT_DONE
+    """List, install, show, resolve or prune."""
+    actions: dict[str, Callable[[Any, Settings], None]] = {
+        "list": _list,
+        "install": _install,
+        "show": _show,
+        "resolve": _resolve,
+        "prune": _prune,
+    }
+    actions[arguments.action](arguments, load_settings())
+    return EXIT_DONE
+
+
+def _list(arguments: Any, settings: Settings) -> None:
+    found = kept_engines(settings.engines, caches=settings.home / "cache")
+    if arguments.json:
+        say_json([_kept_document(kept) for kept in found])
+        return
+    rows = [
+        (
+            *(kept.installed.engine.version, kept.installed.engine.platform, kept.installed.packages.get("torch")),
+            *(len(kept.installed.packages), _mib(kept.size_bytes), _mib(kept.cache_bytes)),
+            *(f"{datetime.fromtimestamp(kept.last_used_s, UTC):%Y-%m-%d}", kept.installed.python),
+        )
+        for kept in found
+    ]
+    table(("version", "platform", "torch", "packages", "size", "caches", "last used", "python"), rows)
+
+
+def _install(arguments: Any, settings: Settings) -> None:
+    for version in _versions(arguments):
+        engine = Engine(version=version, platform=arguments.platform or _platform())
+        with _activity(engine) as report:
+            made = install(engine, root=settings.engines, report=report)
+        say_json(_document(made)) if arguments.json else say(f"{engine.engine_id} at {made.python}")
+
+
+def _show(arguments: Any, settings: Settings) -> None:
+    (version,) = _versions(arguments)[-1:]
+    engine = Engine(version=version, platform=arguments.platform or _platform())
+    needs, found = requirement(engine), installed(engine, root=settings.engines)
+    rulings = everything(engine)
+    if arguments.json:
+        say_json(
+            {
+                "engine": engine.engine_id,
+                "installed": str(found.python) if found else None,
+                "needs": needs.model_dump(exclude={"versions", "platform"}) if needs else None,
+            }
+            | {str(group): {name: _ruling(ruling) for name, ruling in of.items()} for group, of in rulings.items()}
+        )
+        return
+    say(f"{engine.engine_id}: {f'installed at {found.python}' if found else 'not installed here'}")
+    if needs:
+        cuda = f", CUDA {needs.cuda}, driver {needs.driver}" if needs.cuda else ""
+        say(f"needs torch {needs.torch}{cuda}, Python {needs.python}")
+    for group, of in rulings.items():
+        table((group, "here", ""), [(name, *_row(ruling)) for name, ruling in of.items()])
+
+
+def _resolve(arguments: Any, _settings: Settings) -> None:
+    versions = _versions(arguments)
+    if arguments.json:
+        say_json({"spec": arguments.version, "platform": arguments.platform or _platform(), "versions": versions})
+    else:
+        for version in versions:
+            say(version)
+
+
+def _prune(arguments: Any, settings: Settings) -> None:
+    done = prune(
+        settings.engines,
+        caches=settings.home / "cache",
+        pinned=pinned_versions(report=tell) | set(arguments.keep or ()),
+        older_than_days=arguments.days,
+        now_s=time.time(),
+        dry_run=arguments.dry_run,
+    )
+    if arguments.json:
+        say_json(
+            [
+                {"engine": p.engine.engine_id, "removed": p.removed and not arguments.dry_run}
+                | {"would_remove": p.removed, "reason": p.reason, "freed_bytes": p.freed_bytes}
+                for p in done
+            ]
+        )
+        return
+    word = "would be removed" if arguments.dry_run else "removed"
+    rows = [
+        (p.engine.engine_id, word if p.removed else "stays", p.reason, _mib(p.freed_bytes) if p.removed else None)
+        for p in done
+    ]
+    table(("engine", "", "why", "freed"), rows)
+
+
+def _versions(arguments: Any) -> tuple[str, ...]:
     if not arguments.version:
         message = f"which version? specwatch engines {arguments.action} 0.32.0"
         raise UserError(message)
-    engine = Engine(version=arguments.version, platform=arguments.platform or _platform())
-    if arguments.action == "install":
-        made = install(engine, root=settings.engines, report=tell)
-        say_json(_document(made)) if arguments.json else say(f"{engine.engine_id} at {made.python}")
-        return EXIT_DONE
-    can = {name: unsupported(engine, Method(name=name, method=name), temperature=0.0) for name in sorted(METHODS)}
-    if arguments.json:
-        say_json({"engine": engine.engine_id, "unsupported": can})
-    else:
-        table(("method", engine.engine_id), [(name, reason or "supported") for name, reason in can.items()])
-    return EXIT_DONE
+    if version_kind(arguments.version) == "release":
+        return (str(arguments.version),)
+    return resolve_versions(arguments.version, platform=arguments.platform or _platform())
+
+
+@contextmanager
+def _activity(engine: Engine) -> Iterator[Callable[[str], None]]:
+    """On a terminal one line that moves; elsewhere the lines as they come."""
+    if not sys.stderr.isatty():
+        yield tell
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{engine.engine_id}") as status:
+        yield lambda text: status.update(f"{engine.engine_id}: {text}")
 
 
 def _platform() -> Any:
@@ -47,5 +146,27 @@ def _platform() -> Any:
     return "cuda"
 
 
+def _row(ruling: Ruling) -> tuple[str, str | None]:
+    return (f"is {ruling.to}" if ruling.to else ruling.state), ruling.reason
+
+
+def _ruling(ruling: Ruling) -> dict[str, str | None]:
+    return {"state": ruling.state, "to": ruling.to, "reason": ruling.reason}
+
+
+def _mib(size: int) -> str:
+    return f"{size / _MIB:,.0f} MiB"
+
+
 def _document(found: InstalledEngine) -> dict[str, Any]:
     return {"engine": found.engine.engine_id, "python": str(found.python), "packages": found.packages}
+
+
+def _kept_document(kept: KeptEngine) -> dict[str, Any]:
+    return _document(kept.installed) | {
+        "version": kept.installed.engine.version,
+        "platform": kept.installed.engine.platform,
+        "size_bytes": kept.size_bytes,
+        "cache_bytes": kept.cache_bytes,
+        "last_used": datetime.fromtimestamp(kept.last_used_s, UTC).isoformat(),
+    }

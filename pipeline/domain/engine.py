@@ -81,9 +81,16 @@ class EngineFacts:
     torch_version: str | None = None
     cuda_version: str | None = None
     warnings: tuple[str, ...] = ()
+    draft_memory_bytes: int | None = None  # weights of the draft alone
+    graph_capture_s: float | None = None  # target's and draft's graphs together
+    graph_memory_bytes: int | None = None
+    init_s: float | None = None  # profiling, KV cache and warm-up together, as the engine counts it
+    jit_compilations: int | None = None  # kernels compiled while requests ran; None where the release does not watch
+    warning_kinds: tuple[str, ...] = ()  # what of the warnings changes figures; see engines.startup_log
 
     def as_json(self) -> dict[str, Any]:
         """Return the facts as a JSON object, every field present."""
         return {name: getattr(self, name) for name in self.__slots__} | {
             "warnings": list(self.warnings),
+            "warning_kinds": list(self.warning_kinds),
         }

@@ -45,7 +45,8 @@ _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "driver_too_old",
         r"NVIDIA driver on your system is too old|CUDA driver version is insufficient"
-        r"|forward compatibility was attempted|no CUDA-capable device|Found no NVIDIA driver",
+        r"|forward compatibility was attempted|unsupported display driver|no CUDA-capable device"
+        r"|Found no NVIDIA driver",
         happened="the NVIDIA driver does not fit this release",
         next_step="Update the NVIDIA driver, or measure a release built for a CUDA version that it supports.",
     ),
@@ -53,7 +54,8 @@ _SIGNS: tuple[_Sign, ...] = (
         "architecture_unsupported",
         r"no kernel image is available|is not compatible with the current PyTorch installation"
         r"|Model architectures .* (?:are not supported|failed to be inspected)|does not recognize this architecture"
-        r"|(?:Unsupported|unknown) (?:model )?architecture",
+        r"|(?:Unsupported|unknown) (?:model )?architecture|not supported on compute capability"
+        r"|requires? (?:a )?(?:GPU with )?compute capability|This kernel only supports sm",
         happened="this release does not support this GPU or this model's architecture",
         next_step="Use a newer vLLM release for this model and GPU, or take the pair out of the matrix.",
     ),
@@ -74,7 +76,9 @@ _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "out_of_memory",
         r"out of memory|OutOfMemoryError|\bMemoryError\b|Cannot allocate memory|can't allocate memory"
-        r"|No available memory for the cache blocks|less than desired GPU memory utilization"
+        r"|No available memory for the cache blocks|less than desired [CG]PU memory utilization"
+        r"|CUBLAS_STATUS_ALLOC_FAILED|Available memory on node .* is less than"
+        r"|exceed the desired GPU memory utilization"
         r"|(?:larger|greater) than the (?:maximum number of tokens|available KV cache memory)",
         happened="memory ran out",
         next_step="Lower max_model_len, max_num_seqs or gpu_memory_utilization, or use a smaller model.",
@@ -94,6 +98,13 @@ _SIGNS: tuple[_Sign, ...] = (
         happened="vLLM's engine process died",
         next_step="Read the traceback in server.log.zst; the run is tried again once.",
         retryable=True,
+    ),
+    _sign(
+        "engine_died",
+        r"ModuleNotFoundError: No module named"
+        r"|ImportError: .*(?:is required|cannot open shared object|undefined symbol)",
+        happened="a package is missing in the engine's environment, or does not fit it",
+        next_step="Install what is missing into the engine's environment, or make it anew: specwatch engines install.",
     ),
 )
 

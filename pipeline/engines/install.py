@@ -71,10 +71,15 @@ def _require_release_number(engine: Engine) -> None:
         raise UserError(message) from error
 
 
+def lock_path(engine: Engine, *, root: Path) -> Path:
+    """Return the file whose lock an installer holds alone, and whoever measures with the engine shares."""
+    return root / f".{engine.engine_id}.lock"
+
+
 def _install(engine: Engine, *, root: Path, report: Report, environ: dict[str, str]) -> None:
     directory = root / engine.engine_id
     root.mkdir(parents=True, exist_ok=True)
-    with _locked(root / f".{engine.engine_id}.lock", report=report) as lock:
+    with _locked(lock_path(engine, root=root), report=report) as lock:
         if installed(engine, root=root):  # another installer made it while we waited
             return
         if directory.exists():

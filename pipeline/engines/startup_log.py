@@ -4,9 +4,21 @@ Patterns were read from vLLM 0.8.5-0.33 and are tested on captured logs of 0.25.
 """
 
 import re
+from dataclasses import replace
 
 from pipeline.domain.engine import EngineFacts
 
+WARNING_KINDS: dict[str, re.Pattern[str]] = {  # what of a log's warnings changes figures
+    "jit_during_inference": re.compile(r"JIT compilation during inference"),
+    "graph_downgrade": re.compile(
+        r"setting cudagraph_mode=|CUDA ?[Gg]raphs? (?:is|are|will be) disabled|Disabling CUDA Graphs"
+    ),
+    "runner_fallback": re.compile(r"using the V1 model runner instead"),
+    "async_off": re.compile(r"Async(?:hronous)? scheduling .*(?:disabled|not supported|not compatible)"),
+    "feature_off": re.compile(r"will be disabled|\bis disabled|\bDisabling\b|[Ff]alling back|^Cannot use"),
+}
+_ASKED_FOR = re.compile(r"Enforce eager set|disabled by user settings")  # a matrix's own choice is no warning
+_SAID_ALREADY = {"graph_downgrade", "runner_fallback", "async_off"}  # these are features, too: named once
 READY = "Application startup complete"
 MAX_WARNINGS = 30
 _GIB = 1 << 30
@@ -30,11 +42,19 @@ _MODEL_LOADING = re.compile(r"Model loading took ([\d.]+) (?:GiB|GB)(?: memory)?
 _WEIGHTS = re.compile(r"Loading (?:model )?weights took ([\d.]+) seconds")
 _COMPILATION = re.compile(r"init engine .*\(compilation: ([\d.]+) s\)")
 _COMPILE = re.compile(r"torch\.compile takes? ([\d.]+) s in total|torch\.compile took ([\d.]+) s in total")
+_GRAPHS_CAPTURED = re.compile(r"(?<!Encoder )[Gg]raph capturing finished in ([\d.]+) secs, took (-?[\d.]+) GiB")
+_INIT = re.compile(r"init engine .*? took ([\d.]+) s")
+_JIT_WATCHED = re.compile(r"JIT monitor activated")
+_JIT_LINE = re.compile(r".*JIT compilation during inference: .*")
+_JIT = re.compile(r"JIT compilation during inference: (\S+)")
 _WARNING = re.compile(r"\bWARNING \d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\] (.+)")
 
 
 def read(text: str) -> EngineFacts:
-    """Return the facts that a log states. Only its start-up part counts: later lines depend on the load."""
+    """Return the facts that a log states.
+
+    Only its start-up part counts, but for kernels that were compiled while requests ran: those come later.
+    """
     startup = text.split(READY, maxsplit=1)[0]
     gib, load_s = _model_loading(startup)
     kv_gib = _number(_first(_KV_GIB, startup))
@@ -52,7 +72,45 @@ def read(text: str) -> EngineFacts:
         load_s=load_s,
         compile_s=_compile_s(startup),
         warnings=_warnings(startup),
+        graph_capture_s=_sum(_GRAPHS_CAPTURED, 1, startup),
+        graph_memory_bytes=_bytes(_sum(_GRAPHS_CAPTURED, 2, startup)),
+        init_s=_number(_first(_INIT, startup)),
+        jit_compilations=len(set(_JIT.findall(text))) if _JIT_WATCHED.search(startup) else None,
+        warning_kinds=_kinds(text, startup=startup),
     )
+
+
+def with_draft_memory(facts: EngineFacts, *, baseline: EngineFacts | None) -> EngineFacts:
+    """Return `facts` of an arm with a draft, its weights' bytes as what the arm holds beyond the block's baseline.
+
+    None where either is not logged: no release logs a draft's weights alone.
+    """
+    whole, target = facts.model_memory_bytes, baseline.model_memory_bytes if baseline else None
+    if whole is None or target is None or whole < target:
+        return facts
+    return replace(facts, draft_memory_bytes=whole - target)
+
+
+def _kinds(text: str, *, startup: str) -> tuple[str, ...]:
+    """Classes of the warnings that matter, each once, in the order of WARNING_KINDS."""
+    said = [line for line in _WARNING.findall(startup) if not _ASKED_FOR.search(line)] + _JIT_LINE.findall(text)
+    found = []
+    for kind, pattern in WARNING_KINDS.items():
+        lines = [line for line in said if pattern.search(line)]
+        if kind == "feature_off":
+            lines = [line for line in lines if not any(WARNING_KINDS[known].search(line) for known in _SAID_ALREADY)]
+        if lines:
+            found.append(kind)
+    return tuple(found)
+
+
+def _sum(pattern: re.Pattern[str], group: int, text: str) -> float | None:
+    parts = [float(match[group]) for match in pattern.finditer(text)]
+    return round(sum(parts), 6) if parts else None
+
+
+def _bytes(gib: float | None) -> int | None:
+    return None if gib is None else round(gib * _GIB)
 
 
 def _model_loading(text: str) -> tuple[float | None, float | None]:

@@ -44,11 +44,13 @@ def serve(
     stop_grace_s: float = STOP_GRACE_S,
     watch_ancestors: bool = True,
     namespace: bool | None = None,
+    before_start: Callable[[], None] = lambda: None,
 ) -> Iterator[Server]:
     """Hold the lock, stop orphans, start `argv`, and yield the server once it gave a first token.
 
     `environment` is what the server is told on top of ours. `watch_ancestors`: end when the parent or grandparent
-    does. `namespace`: None takes a PID namespace where that is allowed, False never does. Use it from the main thread:
+    does. `namespace`: None takes a PID namespace where that is allowed, False never does. `before_start` is called
+    when the lock is held and no orphan is left, and may raise. Use it from the main thread:
     elsewhere SIGTERM is not caught. Raises ServerFailed; ServerInterrupted when we have to end; EnvironmentFault when
     the lock is not free in time.
     """
@@ -67,6 +69,7 @@ def serve(
     ):
         for owner in dict.fromkeys((marker, last_marker or marker)):
             stop_orphans(owner)
+        before_start()
         _require_port(port)
         server: Server | None = None
         try:

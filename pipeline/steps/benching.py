@@ -9,6 +9,7 @@ from typing import Any
 from pipeline.domain.block import Block, CellOutcome, Interruption
 from pipeline.domain.server_start import Failure, ServerStart
 from pipeline.domain.workload import Workload
+from pipeline.engines.kept import using
 from pipeline.plan.remaining import Complete, Remaining, remaining, without_baseline
 from pipeline.records import files
 from pipeline.records.block import (
@@ -98,7 +99,8 @@ def _measure(
         )
         moved = bool(earlier) and earlier[-1].hardware != hardware
         gaps = _interruptions(bench, _rest(bench, complete_repetitions(directory), same_hardware=not moved))
-        _run_rest(bench)
+        with using(prepared.engine, root=settings.engines):
+            _run_rest(bench)
     else:
         append_host(directory, host_of(hardware, (), {}))
     write_result(directory, block, outcomes(block, directory), gaps)

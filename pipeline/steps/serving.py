@@ -16,11 +16,12 @@ from pipeline.drive.client import Load, drain, drive, warm_up
 from pipeline.engines.argv import redact
 from pipeline.engines.capability import settled
 from pipeline.engines.startup_log import read as read_log
+from pipeline.engines.startup_log import with_draft_memory
 from pipeline.logs import about
 from pipeline.measure.counters import in_flight, kv_cache_usage
 from pipeline.plan.remaining import Todo
 from pipeline.records import files
-from pipeline.records.block import write_start
+from pipeline.records.block import read_starts, write_start
 from pipeline.records.layout import LOG_FILE, attempt_directory, repetition_directory
 from pipeline.records.repetition import Window, write_repetition
 from pipeline.serve import probes
@@ -56,14 +57,16 @@ def run_start(bench: "Bench", todo: Todo) -> None:
     log = directory / LOG_FILE
     try:
         with served(bench, todo, arm, log=log) as server:
-            record = replace(record, ready_s=server.ready_s, facts=_facts(bench, log))
+            record = replace(record, ready_s=server.ready_s, facts=_facts(bench, todo, log))
             write_start(directory, record)
             bench.report(f"{start.name}: ready" + (f" after {server.ready_s:.0f} s" if server.ready_s else ""))
             for number, (cell, repetition) in enumerate(todo.repetitions, start=bench.complete + 1):
                 with about(cell=cell.cell_id):
                     _repeat(bench, server, todo=todo, cell=cell, repetition=repetition, number=number)
+        record = replace(record, facts=_facts(bench, todo, log))  # with what it said while it was asked
+        write_start(directory, record)
     except ServerFailed as error:
-        record = replace(record, facts=_facts(bench, log), failure=error.failure)
+        record = replace(record, facts=_facts(bench, todo, log), failure=error.failure)
         bench.report(f"{start.name}: failed ({error.failure.failure_class}): {error.failure.message}")
         write_start(directory, record)
     finally:
@@ -171,13 +174,22 @@ def compress_logs(attempts: Iterable[Path]) -> None:
             plain.unlink()
 
 
-def _facts(bench: "Bench", log: Path) -> EngineFacts:
+def _facts(bench: "Bench", todo: Todo, log: Path) -> EngineFacts:
     """What the log says, what the platform's code settles, and the torch that is installed beside it."""
     engine = bench.block.engine
     if engine.external:
         return EngineFacts(vllm_version=engine.version)
     found = replace(read_log(_text(log)), torch_version=bench.prepared.engine.packages.get("torch"))
-    return replace(found, **settled(engine)) if found.vllm_version else found  # type: ignore[arg-type]  # fields by name
+    if found.vllm_version is None:
+        return found
+    found = replace(found, **settled(engine))  # type: ignore[arg-type]  # fields by name
+    return with_draft_memory(found, baseline=_baseline(bench)) if todo.start.method.draft else found
+
+
+def _baseline(bench: "Bench") -> EngineFacts | None:
+    """What the block's last opening baseline said of itself."""
+    openings = [start for start in read_starts(bench.directory) if start.position == "opening"]
+    return max(openings, key=lambda start: start.attempt).facts if openings else None
 
 
 def _text(log: Path) -> str:

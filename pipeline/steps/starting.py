@@ -4,13 +4,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pynvml
 
 from pipeline.engines.argv import build, environment
 from pipeline.engines.failures import classify
 from pipeline.plan.remaining import Todo
 from pipeline.serve.external import Expected, ExternalServer, attach
+from pipeline.serve.gpu import require_empty
 from pipeline.serve.ports import first_free_port
 from pipeline.serve.server import Server, serve
 from pipeline.steps.planning import SERVED_MODEL, VLLM_PORT
@@ -92,6 +96,7 @@ def served(bench: "Bench", todo: Todo, arm: Arm, *, log: Path) -> Iterator[AnySe
         classify=classify,
         report=bench.report,
         watch_ancestors=bench.watch_ancestors,
+        before_start=partial(require_empty, pynvml) if engine.platform == "cuda" else lambda: None,
     ) as server:
         yield server
 

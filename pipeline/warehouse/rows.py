@@ -199,6 +199,8 @@ def server_start_row(block: Block, start: ServerStart) -> Row:
         "environment": dict(start.environment),
         "failure_class": start.failure.failure_class if start.failure else None,
         "failure_message": start.failure.message if start.failure else None,
+        "failure_next_step": start.failure.next_step if start.failure else None,
+        "failure_retryable": start.failure.retryable if start.failure else None,
     }
 
 

@@ -127,10 +127,31 @@ class ServerStart(Row):
     torch_version: Mapped[str | None] = mapped_column(comment="torch in the engine; NULL when unknown.")
     cuda_version: Mapped[str | None] = mapped_column(comment="CUDA in the engine; NULL on CPU or unknown.")
     warnings: Mapped[list[str]] = mapped_column(comment="Warnings of its log worth keeping; [] when none.")
+    draft_memory_bytes: Mapped[int | None] = mapped_column(
+        comment="Bytes of weights beyond the block's baseline: the draft's; NULL without a draft or when not logged."
+    )
+    graph_capture_s: Mapped[float | None] = mapped_column(comment="s to capture CUDA graphs; NULL when not logged.")
+    graph_memory_bytes: Mapped[int | None] = mapped_column(
+        comment="Bytes that captured CUDA graphs take; NULL when not logged."
+    )
+    init_s: Mapped[float | None] = mapped_column(
+        comment="s of profiling, KV cache and warm-up together; NULL when not logged."
+    )
+    jit_compilations: Mapped[int | None] = mapped_column(
+        comment="Kernels compiled while requests ran, warm-up included; NULL where the release does not watch."
+    )
+    warning_kinds: Mapped[list[str] | None] = mapped_column(
+        comment="Classes of warnings that change figures: jit_during_inference, graph_downgrade, runner_fallback, "
+        "async_off, feature_off; [] when none, NULL on starts loaded before they were classified."
+    )
     argv: Mapped[list[str]] = mapped_column(comment="Its command line.")
     environment: Mapped[dict[str, str]] = mapped_column(comment="Environment that was set; secrets redacted.")
     failure_class: Mapped[str | None] = mapped_column(comment="Why it did not serve; NULL when it did.")
     failure_message: Mapped[str | None] = mapped_column(comment="The same for a person; NULL when it served.")
+    failure_next_step: Mapped[str | None] = mapped_column(comment="What a person can do; NULL when it served.")
+    failure_retryable: Mapped[bool | None] = mapped_column(
+        comment="Whether trying again unchanged may help; NULL when it served."
+    )
 
 
 class CellOutcome(Row):

@@ -10,43 +10,68 @@ from pipeline.cli import engines, main
 from pipeline.domain.engine import Engine
 from pipeline.engines.install import InstalledEngine
 from pipeline.errors import EnvironmentFault
+from pipeline.settings import load_settings
+from tests.support.fake_vllm.engine import install_fake_engine
 
 FOUND = InstalledEngine(Engine(version="0.32.0", platform="cpu"), Path("/e/bin/python"), {"torch": "2.11.0+cpu"})
 
 
 @pytest.fixture(autouse=True)
-def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def none(*, wanted: str) -> None:
         raise EnvironmentFault(wanted)
 
+    monkeypatch.setenv("SPECWATCH_HOME", str(tmp_path))
     monkeypatch.setattr(engines, "find_hardware", none)
 
 
-def test_what_is_installed_is_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(engines, "list_installed", lambda root: [FOUND] if root.name == "engines" else [])
+def test_what_is_installed_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    install_fake_engine(load_settings().engines, version="0.32.0")
     assert main(["engines", "list"]) == 0
     shown = capsys.readouterr().out
-    assert ("0.32.0" in shown, "2.11.0+cpu" in shown, "/e/bin/python" in shown) == (True, True, True)
+    assert ("0.32.0" in shown, "2.13.0+cpu" in shown, "MiB" in shown) == (True, True, True)
     assert main(["engines", "list", "--json"]) == 0
     (document,) = json.loads(capsys.readouterr().out)
-    assert document == {"engine": "0.32.0-cpu", "python": "/e/bin/python", "packages": {"torch": "2.11.0+cpu"}}
+    assert (document["engine"], document["packages"]["torch"]) == ("0.32.0-cpu", "2.13.0+cpu")
+    assert (document["size_bytes"] > 0, document["cache_bytes"]) == (True, 0)
 
 
-@pytest.mark.parametrize("action", ["install", "show"])
+@pytest.mark.parametrize("action", ["install", "show", "resolve"])
 def test_a_version_is_asked_for(action: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["engines", action]) == 2
     assert f"specwatch engines {action} 0.32.0" in capsys.readouterr().err
 
 
-def test_show_says_what_a_release_refuses_on_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_says_what_a_release_can_do_and_needs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["engines", "show", "0.32.0"]) == 0
-    shown = capsys.readouterr().out
-    assert "0.32.0-cpu" in shown
-    assert "ngram_gpu needs a GPU" in " ".join(shown.split())
-    assert main(["engines", "show", "0.32.0", "--json", "--platform", "cuda"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "0.32.0-cpu: not installed here" in shown
+    assert "needs torch 2.13.0, Python >=3.11,<3.15" in shown
+    assert "ngram_gpu needs a GPU" in shown
+    assert main(["engines", "show", "0.25.1", "--json", "--platform", "cuda"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["engine"] == "0.32.0-cuda"
-    assert document["unsupported"]["ngram_gpu"] is None
+    assert (document["engine"], document["installed"]) == ("0.25.1-cuda", None)
+    assert document["methods"]["ngram_gpu"]["state"] == "supported"
+    assert document["needs"]["driver"] == ">=580"
+    assert document["keys"]["synthetic_acceptance_rate"]["to"] == "synthetic_acceptance_length"
+
+
+def test_show_says_where_a_release_is_installed(capsys: pytest.CaptureFixture[str]) -> None:
+    install_fake_engine(load_settings().engines, version="0.32.0")
+    assert main(["engines", "show", "0.32.0"]) == 0
+    assert "installed at" in capsys.readouterr().out
+
+
+def test_a_range_is_resolved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(engines, "resolve_versions", lambda spec, *, platform: (f"1 of {spec}", platform))
+    assert main(["engines", "resolve", "last 2"]) == 0
+    assert capsys.readouterr().out == "1 of last 2\ncpu\n"
+    assert main(["engines", "resolve", "last 2", "--json", "--platform", "cuda"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "spec": "last 2",
+        "platform": "cuda",
+        "versions": ["1 of last 2", "cuda"],
+    }
 
 
 def test_install_takes_the_platform_that_is_here(
@@ -65,3 +90,24 @@ def test_install_takes_the_platform_that_is_here(
     assert main(["engines", "install", "0.32.0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["python"] == "/e/bin/python"
     assert [engine.platform for engine in asked] == ["cpu", "cuda"]
+
+
+def test_prune_keeps_what_matrices_name_and_says_what_goes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = load_settings().engines
+    for version in ("0.27.0", "0.21.0", "0.22.0"):
+        install_fake_engine(root, version=version)
+    monkeypatch.setattr(engines, "pinned_versions", lambda *, report: {"0.27.0"})
+    what = ["engines", "prune", "--days", "0", "--keep", "0.22.0"]
+    assert main([*what, "--dry-run", "--json"]) == 0
+    document = {entry["engine"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert {name: entry["would_remove"] for name, entry in document.items()} == {
+        "0.21.0-cpu": True,
+        "0.22.0-cpu": False,
+        "0.27.0-cpu": False,
+    }
+    assert not any(entry["removed"] for entry in document.values())
+    assert main(what) == 0
+    assert "a matrix names it" in capsys.readouterr().out
+    assert sorted(path.name for path in root.glob("*-cpu")) == ["0.22.0-cpu", "0.27.0-cpu"]

@@ -33,6 +33,67 @@ BY_LOG: list[tuple[str, str]] = [
     ("engine_died", "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue."),
     ("disk_full", "OSError: [Errno 28] No space left on device"),
 ]
+# Excerpts of logs that people showed in public issues, shortened; numbers and paths are of no matter.
+FROM_ISSUES: list[tuple[str, str]] = [
+    (
+        "out_of_memory",
+        (
+            "ERROR 06-30 13:53:19 [core.py:515] EngineCore failed to start.\n"
+            "ValueError: Free memory on device cuda:0 (31.44/47.38 GiB) on startup is less than desired GPU memory "
+            "utilization (0.95, 45.01 GiB). Decrease GPU memory utilization.\n"
+            "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
+        ),
+    ),
+    (
+        "out_of_memory",
+        (
+            "ValueError: Available memory on node 0 (0.62/15.5 GiB) on kv cache allocation is less than requested "
+            "for kv (4.0 GiB).\nRuntimeError: Engine core initialization failed. See root cause above."
+        ),
+    ),
+    ("out_of_memory", "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    (
+        "no_access",
+        (
+            "OSError: You are trying to access a gated repo.\nMake sure to have access to it at HUB/org/model.\n"
+            "401 Client Error. (Request ID: Root=1-0)"
+        ),
+    ),
+    (
+        "no_access",
+        "Access to model org/model is restricted. You must have access to it and be authenticated to access.",
+    ),
+    (
+        "driver_too_old",
+        (
+            "ERROR 08-12 16:53:28 [core.py:632] RuntimeError: Unexpected error from cudaGetDeviceCount(). "
+            "Did you run some cuda functions before? Error 803: system has "
+            "unsupported display driver / cuda driver combination"
+        ),
+    ),
+    ("driver_too_old", "Error 804: forward compatibility was attempted on non supported HW"),
+    (
+        "architecture_unsupported",
+        (
+            "ERROR [core.py:396] EngineCore failed to start.\n"
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+        ),
+    ),
+    (
+        "architecture_unsupported",
+        "This kernel only supports sm120.\ncudaErrorLaunchFailure: unspecified launch failure",
+    ),
+    (
+        "bad_flag",
+        (
+            "pydantic_core._pydantic_core.ValidationError: 1 validation error for SpeculativeConfig\n"
+            "synthetic_acceptance_rate\n  Unexpected keyword argument"
+        ),
+    ),
+    ("not_found", "OSError: Can't load the configuration of 'org/nothing'. If you were trying to load it from the hub"),
+    ("engine_died", "ImportError: Arctic Inference is required for suffix decoding. Install via `pip install ...`."),
+    ("engine_died", "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory"),
+]
 BY_STATUS: list[tuple[str, int | None]] = [
     ("killed", -9),
     ("killed", 137),
@@ -65,6 +126,37 @@ def test_without_such_a_line_the_exit_status_decides(failure_class: str, status:
 def test_the_cause_comes_before_what_it_makes_die() -> None:
     log = "torch.OutOfMemoryError: CUDA out of memory.\nRuntimeError: Engine core initialization failed.\n"
     assert classify(1, log).failure_class == "out_of_memory"
+
+
+@pytest.mark.parametrize(("failure_class", "log"), FROM_ISSUES)
+def test_logs_that_people_showed_are_classified(failure_class: str, log: str) -> None:
+    failure = classify(1, log)
+    assert failure.failure_class == failure_class
+    assert failure.next_step.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("failure_class", "retryable"),
+    [
+        ("out_of_memory", False),
+        ("architecture_unsupported", False),
+        ("driver_too_old", False),
+        ("no_access", False),
+        ("not_found", False),
+        ("bad_flag", False),
+        ("disk_full", False),
+        ("port_taken", True),
+    ],
+)
+def test_only_what_may_pass_by_itself_is_tried_again(failure_class: str, retryable: bool) -> None:
+    logs = [line for name, line in BY_LOG if name == failure_class]
+    assert {classify(1, line).retryable for line in logs} == {retryable}
+
+
+def test_a_missing_package_is_named_and_not_tried_again() -> None:
+    failure = classify(1, "ModuleNotFoundError: No module named 'arctic_inference'\n")
+    assert (failure.failure_class, failure.retryable) == ("engine_died", False)
+    assert "Install what is missing" in failure.next_step
 
 
 def test_an_empty_log_is_said_to_be_empty() -> None:

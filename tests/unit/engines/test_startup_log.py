@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.engine import EngineFacts
-from pipeline.engines.startup_log import read
+from pipeline.engines.startup_log import WARNING_KINDS, read, with_draft_memory
 
 FIXTURES = Path(__file__).resolve().parents[2] / "support" / "fixtures" / "vllm"
 GIB = 1 << 30
@@ -109,3 +109,74 @@ def test_two_runners_in_one_log_are_no_single_answer() -> None:
 )
 def test_attention_backends_of_several_releases(line: str, backend: str) -> None:
     assert read(line).attention_backend == backend
+
+
+def test_graphs_and_initialisation_of_an_h200() -> None:
+    found = facts("h200-0.25.1-draft_model")
+    assert found.graph_capture_s == 11.0
+    assert found.graph_memory_bytes == round(1.2 * GIB)
+    assert found.init_s == 70.09
+    assert found.compile_s == 43.13
+
+
+def test_a_cpu_captures_no_graphs() -> None:
+    found = facts("cpu-0.32.0-ngram")
+    assert (found.graph_capture_s, found.graph_memory_bytes) == (None, None)
+    assert found.init_s == 3.56
+
+
+def test_kernels_compiled_while_requests_ran_are_counted_where_the_release_watches() -> None:
+    assert facts("h200-0.25.1-draft_model").jit_compilations == 5
+    assert facts("cpu-0.32.0-ngram").jit_compilations is None
+
+
+def test_a_kernel_that_is_named_twice_counts_once() -> None:
+    line = "WARNING 11-30 15:37:59 [jit_monitor.py:129] Triton kernel JIT compilation during inference: k. Slow.\n"
+    log = f"Kernel JIT monitor activated; ...\nApplication startup complete\n{line}{line}"
+    assert read(log).jit_compilations == 1
+    assert read(log).warning_kinds == ("jit_during_inference",)
+
+
+def test_warnings_that_change_figures_are_classified() -> None:
+    assert facts("h200-0.25.1-draft_model").warning_kinds == (
+        "jit_during_inference",
+        "runner_fallback",
+        "async_off",
+    )
+    assert facts("h200-0.25.1-baseline").warning_kinds == ()
+    assert facts("cpu-0.32.0-ngram").warning_kinds == ("runner_fallback", "async_off")  # eager was asked for
+
+
+@pytest.mark.parametrize(
+    ("warning", "kind"),
+    [
+        (
+            (
+                "CUDAGraphMode.FULL_AND_PIECEWISE is not supported with spec-decode for attention backend FlashInfer "
+                "(support: AttentionCGSupport.UNIFORM_SINGLE_TOKEN_DECODE); setting cudagraph_mode=PIECEWISE"
+            ),
+            "graph_downgrade",
+        ),
+        ("Prefix caching is disabled because this model does not support it.", "feature_off"),
+        ("FlashInfer is not available. Falling back to the PyTorch-native implementation.", "feature_off"),
+        ("Async scheduling will be disabled because it is not supported with the `ray` backend.", "async_off"),
+        ("Model Runner V2 requires Triton; using the V1 model runner instead.", "runner_fallback"),
+    ],
+)
+def test_each_class_has_lines_of_its_own(warning: str, kind: str) -> None:
+    assert read(f"WARNING 11-30 15:11:18 [vllm.py:1605] {warning}\n").warning_kinds == (kind,)
+    assert kind in WARNING_KINDS
+
+
+def test_graphs_of_target_and_draft_are_added() -> None:
+    line = "INFO 11-30 15:37:56 [gpu_model_runner.py:6707] Graph capturing finished in {} secs, took {} GiB\n"
+    found = read(line.format(11, "1.20") + line.format(2, "0.30"))
+    assert (found.graph_capture_s, found.graph_memory_bytes) == (13.0, round(1.5 * GIB))
+
+
+def test_a_draft_takes_what_its_arm_holds_beyond_the_baseline() -> None:
+    baseline, arm = facts("h200-0.25.1-baseline"), facts("h200-0.25.1-draft_model")
+    assert with_draft_memory(arm, baseline=baseline).draft_memory_bytes == (round(61.25 * GIB) - round(59.07 * GIB))
+    assert with_draft_memory(arm, baseline=None).draft_memory_bytes is None
+    assert with_draft_memory(baseline, baseline=arm).draft_memory_bytes is None
+    assert with_draft_memory(facts("cpu-0.32.0-ngram"), baseline=baseline).draft_memory_bytes is None
