@@ -110,7 +110,12 @@ class Cell:
     @property
     def label(self) -> str:
         """What a person reads in logs and tables."""
-        return f"{self.engine.version} {self.target.name} {self.method.name} {self.workload} {self.load}"
+        asked = self.workload
+        if self.prompt_tokens is not None:
+            asked += f" {self.prompt_tokens} in"
+        if self.guided:
+            asked += " guided"
+        return f"{self.engine.version} {self.target.name} {self.method.name} {asked} {self.load}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the factors with ids and names, as written to the run directory."""

@@ -16,7 +16,7 @@ class Prompt:
     """
 
     prompt_id: str
-    kind: str  # json, sql, code, poetry, brainstorming
+    kind: str  # what tells it from others of its set: a language, a schema, a form
     messages: tuple[tuple[str, str], ...]  # (role, content)
     follows: str | None = None  # prompt_id of the turn before; None begins a conversation
     response_schema: Mapping[str, Any] | None = None  # JSON schema of the answer; None: any text
@@ -33,7 +33,7 @@ class Workload:
     """A prompt set. Changing any prompt changes `content_hash`, and so starts a new series."""
 
     name: str
-    category: str  # structured, creative
+    category: str  # structured, code, chat, prefill-heavy, creative, reasoning; of a public set as the matrix says
     description: str
     prompts: tuple[Prompt, ...]
     temperature: float = 0.0  # stated for this set; the matrix may ask for another
