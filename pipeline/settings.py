@@ -4,6 +4,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 from pipeline.errors import UserError
 
@@ -40,7 +41,9 @@ class Settings:
 
 
 def load_settings(environment: dict[str, str] | None = None) -> Settings:
-    """Read SPECWATCH_* and WAREHOUSE_URL (or WAREHOUSE_URL_FILE) from `environment`, by default the process's own.
+    """Read SPECWATCH_*, WAREHOUSE_URL and WAREHOUSE_PASSWORD from `environment`, by default the process's own.
+
+    The last two may lie in files: WAREHOUSE_URL_FILE, WAREHOUSE_PASSWORD_FILE.
 
     Raises UserError naming the variable when a value cannot be read.
     """
@@ -51,7 +54,7 @@ def load_settings(environment: dict[str, str] | None = None) -> Settings:
         home=home,
         runs=runs,
         locks=Path(env.get("SPECWATCH_LOCKS") or Path(tempfile.gettempdir()) / f"specwatch-locks-{os.getuid()}"),
-        warehouse_url=_secret(env, "WAREHOUSE_URL"),
+        warehouse_url=_warehouse_url(env),
         postgres_port=_port(env, "SPECWATCH_POSTGRES_PORT"),
         airflow_port=_port(env, "SPECWATCH_AIRFLOW_PORT"),
         dashboard_port=_port(env, "SPECWATCH_DASHBOARD_PORT"),
@@ -74,6 +77,19 @@ def _secret(env: dict[str, str], name: str) -> str | None:
             message = f"{name}_FILE={path} cannot be read: {error.strerror}. Point it at a readable file."
             raise UserError(message) from error
     return None
+
+
+def _warehouse_url(env: dict[str, str]) -> str | None:
+    """Return WAREHOUSE_URL, with the password of WAREHOUSE_PASSWORD_FILE where it has none."""
+    url = _secret(env, "WAREHOUSE_URL")
+    password = _secret(env, "WAREHOUSE_PASSWORD")
+    if url is None or password is None:
+        return url
+    parts = urlsplit(url)
+    login, _, host = parts.netloc.rpartition("@")
+    if not login or ":" in login:
+        return url
+    return parts._replace(netloc=f"{login}:{quote(password, safe='')}@{host}").geturl()
 
 
 def _port(env: dict[str, str], name: str) -> int | None:

@@ -1,5 +1,9 @@
 """Which warehouse: the one of WAREHOUSE_URL, or the embedded one, started and migrated when it does not run."""
 
+import os
+import secrets
+from urllib.parse import quote, urlsplit
+
 from pipeline.settings import Settings
 from pipeline.system import postgres
 from pipeline.system.layout import Layout
@@ -32,6 +36,27 @@ def make_roles(settings: Settings, *, login: roles.Role | None, password: str | 
     if refused is None and login and password:
         roles.allow_login(engine, login, password=password)
     return refused
+
+
+def warehouse_reader_url(settings: Settings) -> str:
+    """Return an address of the warehouse that may only read its views, for pages.
+
+    For the embedded one; its password is made once and lies in SPECWATCH_HOME. That of WAREHOUSE_URL comes back as it
+    is: who may log in there is its owner's to say.
+    """
+    _, url = open_migrated(settings)
+    if settings.warehouse_url:
+        return url
+    file = settings.home / "postgres.reader_password"
+    if not file.exists():
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as new:
+            new.write(secrets.token_urlsafe(24) + "\n")
+    password = file.read_text(encoding="utf-8").strip()
+    if make_roles(settings, login="reader", password=password) is not None:
+        return url
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{roles.name_of('reader')}:{quote(password, safe='')}@{host}").geturl()
 
 
 def check_warehouse(settings: Settings) -> list[Fault]:

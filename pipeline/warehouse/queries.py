@@ -116,7 +116,10 @@ def paired_requests(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
     cell_id, baseline_cell_id, is_baseline, hardware_id, block_id, start_index, attempt, position, started_at (epoch s,
     start of the window), repetition, prompt_id, e2e_latency_ms, tpot_ms, output_tokens, error.
     """
-    return _records(
+    day = _records(engine, "select s.sweep_date from warehouse.sweep as s where s.sweep_id = :id", {"id": sweep_id})
+    if not day:
+        return []
+    return _records(  # the date as a value, so that the plan holds one partition
         engine,
         "select r.cell_id, c.baseline_cell_id, c.cell_id = c.baseline_cell_id as is_baseline, m.hardware_id, "
         "r.block_id, r.start_index, r.attempt, m.position, "
@@ -126,10 +129,9 @@ def paired_requests(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
         "inner join warehouse.measurement as m "
         "using (sweep_id, block_id, start_index, attempt, cell_id, repetition) "
         "inner join warehouse.cell as c on r.cell_id = c.cell_id "
-        "where r.sweep_id = :sweep_id "
-        "and r.sweep_date = (select s.sweep_date from warehouse.sweep as s where s.sweep_id = :sweep_id) "
+        "where r.sweep_id = :sweep_id and r.sweep_date = :sweep_date "
         "order by r.block_id, r.start_index, r.attempt, r.cell_id, r.repetition, r.request_index",
-        {"sweep_id": sweep_id},
+        {"sweep_id": sweep_id, "sweep_date": day[0]["sweep_date"]},
     )
 
 

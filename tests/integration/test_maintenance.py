@@ -1,15 +1,22 @@
 """Housekeeping: partitions ahead, abandoned loads, rows that must not exist."""
 
 import json
+import stat
 
 import pytest
 from sqlalchemy import Engine, text
+from sqlalchemy.exc import ProgrammingError
 
 from pipeline import cli, steps
 from pipeline.errors import EXIT_DONE, EXIT_GATE, GateFailed
+from pipeline.settings import load_settings
+from pipeline.steps.warehousing import warehouse_reader_url
+from pipeline.system import postgres
+from pipeline.system.layout import Layout
 from pipeline.warehouse.database import open_warehouse
 from pipeline.warehouse.load import stage
 from pipeline.warehouse.publish import publish
+from pipeline.warehouse.queries import hardware_measured
 from tests.support import warehouse as build
 
 
@@ -60,3 +67,22 @@ def test_roles_are_made_from_the_command_line(engine: Engine, tmp_path, capsys: 
     url = engine.url.set(username="specwatch_reader", password=secret.read_text().strip())
     with open_warehouse(url.render_as_string(hide_password=False)).connect() as connection:
         assert connection.execute(text("select count(*) from warehouse.latest_verdicts")).scalar_one() == 1
+
+
+@pytest.mark.xdist_group("default-ports")
+def test_pages_get_an_address_of_the_embedded_warehouse_that_may_only_read(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPECWATCH_HOME", str(tmp_path / "home"))
+    settings = load_settings()
+    try:
+        url = warehouse_reader_url(settings)
+        assert warehouse_reader_url(settings) == url
+        assert stat.S_IMODE((settings.home / "postgres.reader_password").stat().st_mode) == 0o600
+        reader = open_warehouse(url)
+        assert hardware_measured(reader) == []
+        with reader.connect() as connection, pytest.raises(ProgrammingError, match="permission denied"):
+            connection.execute(text("select 1 from warehouse.request"))
+        reader.dispose()
+    finally:
+        postgres.stop(Layout(settings.home).postgres)

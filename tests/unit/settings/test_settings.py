@@ -63,3 +63,18 @@ def test_a_gpu_has_a_price_only_when_one_is_stated() -> None:
 def test_a_price_that_is_none_is_named(value: str) -> None:
     with pytest.raises(UserError, match=r"SPECWATCH_USD_PER_GPU_HOUR=.* is no price"):
         load_settings({"SPECWATCH_USD_PER_GPU_HOUR": value})
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("postgresql://u@h:5/d?sslmode=require", "postgresql://u:p%2Fw@h:5/d?sslmode=require"),
+        ("postgresql://u:own@h/d", "postgresql://u:own@h/d"),  # pragma: allowlist secret - made up
+        ("postgresql:///d", "postgresql:///d"),
+    ],
+)
+def test_the_password_of_the_warehouse_may_lie_in_a_file(tmp_path: Path, url: str, expected: str) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("p/w\n")
+    found = load_settings({"WAREHOUSE_URL": url, "WAREHOUSE_PASSWORD_FILE": str(secret)})
+    assert found.warehouse_url == expected
