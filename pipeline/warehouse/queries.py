@@ -17,16 +17,26 @@ if TYPE_CHECKING:
 _MEASUREMENT = ", ".join(f"m.{c.name}" for c in Measurement.table().columns if c.name != "started_at")
 
 
-def latest_verdicts(engine: Engine, *, hardware_id: str | None = None, newest_engine: bool = False) -> "pd.DataFrame":
-    """Return view latest_verdicts (of one hardware; of each series' newest release): is it worth it, as of today?"""
+def latest_verdicts(
+    engine: Engine,
+    *,
+    hardware_id: str | None = None,
+    engine_version: str | None = None,
+    newest_engine: bool = False,
+) -> "pd.DataFrame":
+    """Return view latest_verdicts: is it worth it, as far as is known today?
+
+    Of one hardware, of one release, or of each series' newest release: after years, all of them are thousands of rows.
+    """
+    newest = "and v.newest_engine " if newest_engine else ""
     return ask(
         engine,
         "select v.* from warehouse.latest_verdicts as v "
         "where (cast(:hardware_id as text) is null or v.hardware_id = :hardware_id) "
-        "and (v.newest_engine or not :newest_engine) "
+        f"and (cast(:engine_version as text) is null or v.engine_version = :engine_version) {newest}"
         "order by v.hardware_kind desc, v.hardware_label, v.target, v.version_sort desc, v.method_name, "
-        "v.workload, v.prompt_tokens, v.concurrency, v.request_rate",
-        {"hardware_id": hardware_id, "newest_engine": newest_engine},
+        "v.workload, v.concurrency",
+        {"hardware_id": hardware_id, "engine_version": engine_version},
     )
 
 
@@ -68,14 +78,15 @@ def night_summary(engine: Engine, *, limit: int = 30) -> "pd.DataFrame":
     )
 
 
-def noise_floor(engine: Engine, *, hardware_id: str | None = None) -> "pd.DataFrame":
-    """Return view noise_floor, oldest sweep first (of one hardware)."""
+def noise_floor(engine: Engine, *, sweep_id: str | None = None, hardware_id: str | None = None) -> "pd.DataFrame":
+    """Return view noise_floor, oldest sweep first (of one sweep, of one hardware)."""
     return ask(
         engine,
         "select n.* from warehouse.noise_floor as n "
-        "where cast(:hardware_id as text) is null or n.hardware_id = :hardware_id "
+        "where (cast(:sweep_id as text) is null or n.sweep_id = :sweep_id) "
+        "and (cast(:hardware_id as text) is null or n.hardware_id = :hardware_id) "
         "order by n.sweep_at, n.block_id, n.cell_id",
-        {"hardware_id": hardware_id},
+        {"sweep_id": sweep_id, "hardware_id": hardware_id},
     )
 
 

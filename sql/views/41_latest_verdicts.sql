@@ -1,5 +1,21 @@
 -- Is it worth it, as far as is known today?
 create or replace view warehouse.latest_verdicts as
+with newest as (
+    select distinct on (c.series_id, r.hardware_id)
+        r.cell_id,
+        r.hardware_id
+    from warehouse.cell_result as r
+    inner join warehouse.cell as c
+        on r.cell_id = c.cell_id
+    inner join warehouse.engine as e
+        on c.engine_id = e.engine_id
+    where r.latest
+    order by
+        c.series_id,
+        r.hardware_id,
+        e.version_sort desc
+)
+
 select
     v.sweep_id,
     v.sweep_at,
@@ -66,8 +82,12 @@ select
     v.guided,
     v.step_time_ms,
     v.goodput_per_s,
-    v.version_sort = max(v.version_sort) over (partition by v.series_id, v.hardware_id) as newest_engine
+    n.cell_id is not null as newest_engine
 from warehouse.verdicts as v
+left join newest as n
+    on
+        v.cell_id = n.cell_id
+        and v.hardware_id = n.hardware_id
 where v.latest;
 
 comment on view warehouse.latest_verdicts is
