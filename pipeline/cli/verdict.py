@@ -76,7 +76,7 @@ def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     return (
         f"{word} (harmful)" if row["harmful"] else word,
         row["method_name"],
-        row["workload"],
+        _asked(row),
         _load(row),
         ratio(row["estimate"], row["lower"], row["upper"]),
         ratio(row["decode_speedup"], row["decode_lower"], row["decode_upper"]),
@@ -86,6 +86,12 @@ def _cells(row: dict[str, Any]) -> tuple[object, ...]:
         row["pairs"] and f"{row['pairs']}x{row['repetitions']}",
         share(row["probability_of_loss"]),
     )
+
+
+def _asked(row: dict[str, Any]) -> str:
+    """Name the prompt set, with its nominal input length and guided decoding where it has them."""
+    length = f" {row['prompt_tokens']:.0f} in" if row.get("prompt_tokens") is not None else ""
+    return f"{row['workload']}{length}{' guided' if row.get('guided') else ''}"
 
 
 def _load(row: dict[str, Any]) -> str:
@@ -102,7 +108,7 @@ def _below(row: dict[str, Any], *, why: bool) -> None:
     if row["reason"]:
         reasons.insert(0, f"{row['status']}: {row['reason']}")
     if reasons:
-        say(f"{row['method_name']} · {row['workload']} · {_load(row)}")
+        say(f"{row['method_name']} · {_asked(row)} · {_load(row)}")
     for reason in reasons:
         say(f"  {reason}")
 

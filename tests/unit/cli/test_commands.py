@@ -127,8 +127,9 @@ def test_a_failed_cell_is_shown_with_its_reason(capsys: pytest.CaptureFixture[st
         "repetitions": 0,
         "start_variance_source": None,
     }
-    show([row])
+    show([row, row | {"prompt_tokens": 4096.0, "guided": True}])
     shown = capsys.readouterr().out
+    assert "ngram-k4 · creative 4096 in guided · c=1" in shown
     assert "failed: out of memory" in shown
     assert "dummy weights" in shown
     assert "creative ran greedy (temperature 0)" in shown
