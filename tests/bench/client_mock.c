@@ -146,6 +146,12 @@ static void take(int fd) { /* read what is there; begin to answer when the reque
     }
     c->length += (size_t)count;
     c->request[c->length] = 0;
+    if (!strncmp(c->request, "GET ", 4) && strstr(c->request, "\r\n\r\n")) { /* of models or metrics: there are none */
+        static const char none[] = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        put(fd, none, sizeof none - 1);
+        drop(fd);
+        return;
+    }
     struct cmsghdr *stamp = CMSG_FIRSTHDR(&message);
     c->arrival_ns = now_ns(CLOCK_MONOTONIC);
     if (stamp && stamp->cmsg_type == SCM_TIMESTAMPNS) {

@@ -142,13 +142,14 @@ def scores(outcome: Outcome, truth: dict[int, Truth], *, beat: Beat) -> Scores:
     tpot = [abs(m.tpot_ms / t.tpot_ms - 1) * 100 for m, t in zip(whole, served, strict=True)]
     seconds = (max(t.sent_ns[-1] for t in served) - min(t.sent_ns[0] for t in served)) / 1e9
     chunks = beat.requests * beat.chunks
+    per_s = (chunks - beat.streams) / seconds  # the clock starts with the first chunk of each user
     return Scores(
         cpu_us=outcome.cpu_s / chunks * 1e6,
         ttft_error_ms=quantile(ttft, 0.5),
         ttft_error_p99_ms=quantile(ttft, 0.99),
         tpot_error_p99=quantile(tpot, 0.99),
-        delivered=chunks / seconds / beat.nominal_per_s * 100,
-        per_s=chunks / seconds,
+        delivered=per_s / beat.nominal_per_s * 100,
+        per_s=per_s,
     )
 
 
