@@ -2,7 +2,8 @@
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pipeline.domain.request import Clock, RequestRecord
@@ -70,7 +71,7 @@ def run_part(
     transcripts = Transcripts(load, Composer(load, target=target, served_model=served_model))
     conversations = chains(load.prompts)
     planned = arrivals(load)
-    with stamping():
+    with stamping(), collector_off():
         start_offset = offset_ns()
         origin_ns = origin()
         loop = Loop(
@@ -82,20 +83,23 @@ def run_part(
             deadline_ns=NEVER_NS - 1 if load.deadline_s is None else origin_ns + round(load.deadline_s * 1e9),
         )
         began_ns, cpu_before = time.perf_counter_ns(), time.thread_time()
-        exchanges = _without_collector(loop.run)
+        exchanges = loop.run()
         cpu_s, ended_ns = time.thread_time() - cpu_before, time.perf_counter_ns()
         stamps = Stamps(start_offset, offset_ns())
-    clock: Clock = "kernel" if _stamped(exchanges, stamps=stamps) else "user"
-    records = tuple(record(exchange, load=load, stamps=stamps) for exchange in exchanges)
-    return Part(records=records, started_ns=began_ns, ended_ns=ended_ns, cpu_s=cpu_s, clock=clock)
+        clock: Clock = "kernel" if _stamped(exchanges, stamps=stamps) else "user"
+        records = []
+        while exchanges:  # what was read is let go as it is parsed
+            records.append(record(exchanges.pop(), load=load, stamps=stamps))
+    return Part(records=tuple(records), started_ns=began_ns, ended_ns=ended_ns, cpu_s=cpu_s, clock=clock)
 
 
-def _without_collector(run: Callable[[], list[Exchange]]) -> list[Exchange]:
-    """Run without the garbage collector: it would walk all that was read, again and again, between two reads."""
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """Keep the garbage collector off: it would walk all that was read, again and again, between two reads."""
     enabled = gc.isenabled()
     gc.disable()
     try:
-        return run()
+        yield
     finally:
         if enabled:
             gc.enable()
