@@ -7,6 +7,7 @@ from pipeline.domain.cell import Cell
 from pipeline.domain.engine import Engine
 from pipeline.domain.method import Method
 from pipeline.domain.model import Model
+from pipeline.domain.slo import DEFAULT_SLO, Slo
 
 LAYOUT_VERSION = 1  # of the run directory: of every JSON file in it
 
@@ -60,6 +61,7 @@ class Block:
     repetitions: int
     starts: tuple[PlannedStart, ...]
     skipped: tuple[SkippedCell, ...] = ()
+    slo: Slo = DEFAULT_SLO  # what goodput is counted under: not measured with, so it is no factor
 
 
 @dataclass(frozen=True, slots=True)

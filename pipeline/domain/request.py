@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+Phase = Literal["ramp_up", "steady", "tail"]  # of a window: before the load is whole, while it is, after
 Clock = Literal["kernel", "user"]  # who stamped the chunks: the network stack on arrival, or the client on reading
 
 
@@ -57,6 +58,7 @@ class RequestRow:
     error_detail: str | None
     text_hash: str | None
     sent_offset_ms: float  # from the start of the window
+    phase: Phase | None = None  # None: the window never held the cell's load
 
 
 @dataclass(frozen=True, slots=True)

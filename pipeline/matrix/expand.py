@@ -10,6 +10,7 @@ from pipeline.domain.engine import Engine, version_kind
 from pipeline.domain.identity import short_hash
 from pipeline.domain.method import BASELINE, Method
 from pipeline.domain.model import Model
+from pipeline.domain.slo import DEFAULT_SLO, Slo
 from pipeline.domain.workload import Workload
 from pipeline.matrix.factors import STATED
 from pipeline.matrix.fit import Sets, prompts_at, set_misfits
@@ -23,6 +24,7 @@ _LATER: dict[str, Any] = {
     "arrivals": [],
     "budget_gpu_hours": None,
     "waves": None,
+    "slo": None,
 }
 
 
@@ -45,6 +47,7 @@ class Expansion:
     seed: int
     groups: tuple[Group, ...]
     workloads: tuple[Workload, ...]
+    slo: Slo = DEFAULT_SLO
     hardware: HardwareEntry | None = None
     budget_gpu_hours: float | None = None
 
@@ -87,6 +90,7 @@ def expand(matrix: MatrixFile, *, workloads: Sets) -> Expansion:
         seed=matrix.seed,
         groups=tuple(groups),
         workloads=tuple(workloads.values()),
+        slo=Slo(**matrix.slo.model_dump()) if matrix.slo else DEFAULT_SLO,
         hardware=matrix.hardware,
         budget_gpu_hours=matrix.budget_gpu_hours,
     )

@@ -23,6 +23,7 @@ from pipeline.matrix.schema import (
     MethodEntry,
     ModelEntry,
     ServerEntry,
+    SloEntry,
 )
 from pipeline.matrix.workload_entry import FieldsEntry, WorkloadEntry
 
@@ -37,6 +38,7 @@ _ENTRIES: dict[str, type[BaseModel]] = {
     "hardware": HardwareEntry,
     "workloads": WorkloadEntry,
     "arrivals": ArrivalEntry,
+    "slo": SloEntry,
 }
 
 

@@ -136,6 +136,13 @@ class HardwareEntry(Entry):
     dense_tflops: Annotated[float, Field(gt=0)] | None = None  # 16 bit, without sparsity
 
 
+class SloEntry(Entry):
+    """What a user is promised of one request; goodput counts the requests that keep both. No factor."""
+
+    ttft_ms: Annotated[float, Field(gt=0)]
+    tpot_ms: Annotated[float, Field(gt=0)]
+
+
 class MatrixFile(Entry):
     """One matrix: the factors whose product is measured."""
 
@@ -158,6 +165,7 @@ class MatrixFile(Entry):
     repetitions: Positive = 1
     seed: int = 0
     server: ServerEntry = ServerEntry()
+    slo: SloEntry | None = None  # None: that of pipeline.domain.slo
     hardware: HardwareEntry | None = None
     budget_gpu_hours: Annotated[float, Field(gt=0)] | None = None  # machine time of a sweep; None: all of it
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pipeline.domain.request import RequestRecord, RequestRow
+from pipeline.domain.request import Phase, RequestRecord, RequestRow
 
 _NS_PER_MS = 1e6
 
@@ -43,8 +43,8 @@ def inter_chunk_ms(record: RequestRecord) -> list[float]:
     return [(later - earlier) / _NS_PER_MS for earlier, later in pairwise(record.chunk_ns)]
 
 
-def rows(records: Sequence[RequestRecord], *, origin_ns: int) -> list[RequestRow]:
-    """Return what the warehouse keeps of each request: figures, no text."""
+def rows(records: Sequence[RequestRecord], *, origin_ns: int, phases: Sequence[Phase | None]) -> list[RequestRow]:
+    """Return what the warehouse keeps of each request: figures, no text. `phases`: one a record."""
     return [
         RequestRow(
             request_index=record.index,
@@ -62,6 +62,7 @@ def rows(records: Sequence[RequestRecord], *, origin_ns: int) -> list[RequestRow
             error=record.error,
             error_detail=record.error_detail,
             text_hash=None if record.text is None else hashlib.sha256(record.text.encode()).hexdigest(),
+            phase=phase,
         )
-        for record in records
+        for record, phase in zip(records, phases, strict=True)
     ]

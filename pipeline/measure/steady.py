@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pipeline.domain.request import RequestRecord
+from pipeline.domain.request import Phase, RequestRecord
 from pipeline.measure.ratio import ratio
 from pipeline.measure.window import MeasuredWindow, Metrics
 
@@ -37,6 +37,18 @@ def steady_part(records: Sequence[RequestRecord], *, concurrency: int | None) ->
         full = [(at, later) for at, later, number in _in_flight(records) if number >= concurrency]
         found = Steady(full[0][0], full[-1][1]) if full else None
     return found if found and found.duration_ns > 0 else None
+
+
+def phases(window: MeasuredWindow) -> list[Phase | None]:
+    """Return each request's phase: sent before the steady part, ended after it, or all inside; None without one."""
+    part = steady_part(window.records, concurrency=window.concurrency)
+    return [None if part is None else _phase(record, part) for record in window.records]
+
+
+def _phase(record: RequestRecord, part: Steady) -> Phase:
+    if record.sent_ns < part.begin_ns:
+        return "ramp_up"
+    return "tail" if record.end_ns > part.end_ns else "steady"
 
 
 def steady(window: MeasuredWindow) -> Metrics:

@@ -9,6 +9,7 @@ from pipeline.domain.engine import Engine
 from pipeline.domain.identity import short_hash
 from pipeline.domain.method import Method
 from pipeline.domain.model import Model
+from pipeline.domain.slo import DEFAULT_SLO, Slo
 
 Unsupported = Callable[[Cell], str | None]
 Arms = Sequence[tuple[Method, Sequence[Cell]]]
@@ -24,6 +25,7 @@ def plan_block(
     repetitions: int,
     seed: int,
     unsupported: Unsupported,
+    slo: Slo = DEFAULT_SLO,
 ) -> Block:
     """Order one block. The first arm is the baseline; `unsupported` gives the reason a cell cannot be measured.
 
@@ -66,4 +68,5 @@ def plan_block(
         repetitions=repetitions,
         starts=tuple(starts),
         skipped=tuple(skipped),
+        slo=slo,
     )

@@ -89,6 +89,7 @@ def plan_blocks(
     blocks = [
         plan_block(
             group.arms,
+            slo=expansion.slo,
             sweep=sweep,
             number=number,
             engine=group.engine,

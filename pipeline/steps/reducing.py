@@ -17,6 +17,7 @@ from pipeline.measure.counters import CounterReset, CounterWindow, difference
 from pipeline.measure.losslessness import texts
 from pipeline.measure.metrics import faults, metrics
 from pipeline.measure.requests import rows
+from pipeline.measure.steady import phases
 from pipeline.measure.telemetry import telemetry_rows
 from pipeline.measure.window import MeasuredWindow, Texts
 from pipeline.records.repetition import Manifest, Window, read_window
@@ -108,7 +109,7 @@ def _reduce(manifest: Manifest, window: Window, *, of: _Of, reduced: Reduced) ->
     )
     reduced.positions.extend(_positions(key, counters))
     reduced.telemetry.extend((key, row) for row in telemetry_rows(measured))
-    reduced.requests.add(key, rows(window.requests, origin_ns=window.origin_ns))
+    reduced.requests.add(key, rows(window.requests, origin_ns=window.origin_ns, phases=phases(measured)))
 
 
 def _measured(manifest: Manifest, window: Window, counters: CounterWindow, *, of: _Of) -> MeasuredWindow:
@@ -117,6 +118,7 @@ def _measured(manifest: Manifest, window: Window, counters: CounterWindow, *, of
         records=window.requests,
         counters=counters,
         concurrency=cell.concurrency,
+        slo=of.block.slo,
         temperature=cell.temperature,
         client=window.client or ClientFacts(cpu_s=window.client_cpu_s),
         samples=window.telemetry,

@@ -176,6 +176,7 @@ def request(index: int, *, e2e_latency_ms: float = 1000.0) -> RequestRow:
         error_detail=None,
         text_hash="t",
         sent_offset_ms=float(index),
+        phase="steady",
     )
 
 

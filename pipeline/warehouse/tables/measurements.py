@@ -137,6 +137,10 @@ class Request(Row):
     error_detail: Mapped[str | None] = mapped_column(comment="The error in words; NULL when it succeeded.")
     text_hash: Mapped[str | None] = mapped_column(comment="Hash of the output text; NULL when there is none.")
     sent_offset_ms: Mapped[float] = mapped_column(comment="ms from the window's start to the send.")
+    phase: Mapped[str | None] = mapped_column(
+        comment="ramp_up: sent before the window held the cell's load; tail: ended after it last did; "
+        "steady: all inside; NULL: the window never held it, or the request was loaded by an older release."
+    )
 
 
 class Telemetry(Row):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.domain.slo import DEFAULT_SLO, Slo
 from pipeline.errors import UserError
 from pipeline.matrix.expand import Expansion
 from pipeline.matrix.expand import expand as expand_with
@@ -152,3 +153,12 @@ def test_a_range_of_releases_cannot_be_expanded_before_it_is_resolved(matrix: Ma
     entry = matrix.engines[0].model_copy(update={"version": "latest"})
     with pytest.raises(ValueError, match="must be resolved before"):
         expand(matrix.model_copy(update={"engines": [entry]}))
+
+
+def test_what_users_are_promised_is_stated_and_changes_no_cell(matrix: MatrixFile) -> None:
+    asked = parse_matrix(
+        GOOD + "slo: {ttft_ms: 200, tpot_ms: 15.5}\n", name="m.yaml", base=Path("/base"), workloads=LENGTHS
+    )
+    assert expand(asked).slo == Slo(ttft_ms=200, tpot_ms=15.5)
+    assert expand(asked).groups == expand(matrix).groups
+    assert expand(matrix).slo == DEFAULT_SLO

@@ -29,8 +29,9 @@ def test_a_failed_request_has_no_times() -> None:
 
 
 def test_rows_keep_figures_and_a_hash_but_no_text() -> None:
-    (row,) = rows([make_record(sent_ms=5)], origin_ns=MS)
+    (row,) = rows([make_record(sent_ms=5)], origin_ns=MS, phases=["tail"])
     assert row.sent_offset_ms == 4
     assert (row.chunks, row.first_chunk_tokens) == (2, 1)
     assert row.text_hash is not None
+    assert row.phase == "tail"
     assert not hasattr(row, "text")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.measure.steady import Steady, steady, steady_part
+from pipeline.measure.steady import Steady, phases, steady, steady_part
 from pipeline.measure.window import MeasuredWindow
 from tests.support.values import MS, make_record
 
@@ -36,6 +36,12 @@ def test_tokens_of_ramp_up_and_tail_do_not_count() -> None:
     assert found["steady_output_tokens_per_s"] == pytest.approx(5 / 0.02)
     assert found["delivered_concurrency"] == (20 + 10 + 10) / (20 * 2)
     assert found["steady_s"] == 0.02
+
+
+def test_each_request_is_of_ramp_up_of_the_tail_or_steady() -> None:
+    records = [request(0, 30), request(10, 20), request(20, 40)]  # two at once from 10 to 30
+    assert phases(MeasuredWindow(records, concurrency=2)) == ["ramp_up", "steady", "tail"]
+    assert phases(MeasuredWindow(records, concurrency=3)) == [None, None, None]
 
 
 def test_a_chunk_of_many_tokens_counts_with_those_it_brought() -> None:

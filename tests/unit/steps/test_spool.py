@@ -14,7 +14,11 @@ from tests.support.warehouse import block, keys
 def test_rows_come_back_in_order_but_those_left_out() -> None:
     spool = Spool()
     found = [key for _, key in keys(block())]
-    records = rows([make_record(chunks=((10, 1), (20, 4))), make_record(index=1, error="timeout")], origin_ns=3)
+    records = rows(
+        [make_record(chunks=((10, 1), (20, 4))), make_record(index=1, error="timeout")],
+        origin_ns=3,
+        phases=["steady", None],
+    )
     for key in found:
         spool.add(key, records)
     assert list(spool.rows()) == [(key, row) for key in found for row in records]
@@ -28,11 +32,11 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with Path("/dev/full").open("r+b", buffering=0) as full:
         monkeypatch.setattr(spool, "_file", full)
         with pytest.raises(EnvironmentFault, match="takes no more"):
-            spool.add(keys(block())[0][1], rows([make_record()], origin_ns=0))
+            spool.add(keys(block())[0][1], rows([make_record()], origin_ns=0, phases=[None]))
 
 
 def test_nothing_is_left_in_the_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     spool = Spool()
-    spool.add(keys(block())[0][1], rows([make_record()], origin_ns=0))
+    spool.add(keys(block())[0][1], rows([make_record()], origin_ns=0, phases=[None]))
     assert list(tmp_path.iterdir()) == []
