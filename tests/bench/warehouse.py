@@ -39,6 +39,7 @@ from tests.bench.warehouse_night import Shape, write_night
 TONIGHT = "synthetic-tonight"
 RUNS = 3
 ASKED = 20
+ASKING_S = 6.0  # twice the bar, 20 times
 REQUESTS_TIMES = 5  # a block of the night has 30,000 requests
 SLOW_ROWS = 10_000  # enough for DataFrame.to_sql
 FOR_ANALYSIS = {"paired_requests", "cell_measurements", "aa_pairs"}  # once a sweep, not while a page waits
@@ -122,12 +123,19 @@ def asking(made: History) -> list[Bar]:
         said: list[tuple[str, Any]] = []
         with _listening(engine, said):
             found = ask(engine)
-        times = sorted(_timed(partial(ask, engine)) for _ in range(ASKED))
         if name.partition("(")[0] not in FOR_ANALYSIS:
-            p95 = times[-(-ASKED * 95 // 100) - 1]
+            times = _asked(partial(ask, engine))
+            p95 = times[-(-len(times) * 95 // 100) - 1]
             rows = float(len(found))
             bars.append(
-                Bar(f"{name}: p95", 1e3 * p95, "ms", 150, n=ASKED, peers={"rows": rows, "median": 1e3 * median(times)})
+                Bar(
+                    f"{name}: p95",
+                    1e3 * p95,
+                    "ms",
+                    150,
+                    n=len(times),
+                    peers={"rows": rows, "median": 1e3 * median(times)},
+                )
             )
         if scans := _sequential_scans(engine, said):
             scanned[name] = scans
@@ -239,6 +247,14 @@ def _frame(engine: Engine, copied: list[bytes]) -> pd.DataFrame:
         frame = pd.read_sql_query(text(f"select * from warehouse.request limit {SLOW_ROWS}"), connection)
         connection.execute(text("truncate warehouse.request"))
     return frame
+
+
+def _asked(ask: Callable[[], Any]) -> list[float]:
+    """Return sorted times of 20 calls, or of as many as fit into some seconds: what is that slow has missed its bar."""
+    times: list[float] = []
+    while len(times) < ASKED and sum(times) < ASKING_S:
+        times.append(_timed(ask))
+    return sorted(times)
 
 
 def _timed(do: Callable[[], Any]) -> float:
