@@ -27,7 +27,9 @@ from pipeline.matrix.expand import expand
 from pipeline.matrix.schema import MatrixFile
 from pipeline.serve.ports import first_free_port
 from pipeline.serve.server import serve
+from pipeline.settings import load_settings
 from pipeline.steps.planning import plan_blocks
+from pipeline.steps.prompting import prompt_sets
 from tests.bench.bars import Bar, publish
 from tests.support.fake_vllm.engine import make_fake_engine, make_fake_model
 
@@ -128,7 +130,8 @@ def planning() -> Bar:
         "server": {"max_num_seqs": 64},
     }
     began = time.perf_counter()
-    expansion = expand(MatrixFile.model_validate(document))
+    matrix = MatrixFile.model_validate(document)
+    expansion = expand(matrix, workloads=prompt_sets(matrix, settings=load_settings()))
     _, blocks = plan_blocks(expansion, sweep_id="many", trigger="cli", planned_at="")
     target, draft = _resolved("t"), _resolved("d")
     for block in blocks:
