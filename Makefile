@@ -50,7 +50,7 @@ fmt: env-dev ## mend what a machine can mend
 	@$(BIN)/ruff check --fix-only --quiet . && $(BIN)/ruff format --quiet . && $(BIN)/sqlfluff fix --quiet --disable-progress-bar sql
 
 bench: env-dev ## measure bars: make bench NAME=cli (lines in bench-results/)
-	@test -n "$(NAME)" || { echo "which? make bench NAME=$$(ls tests/bench | sed -n 's/\.py$$//p' | grep -v -e __init__ -e bars -e client_ | paste -sd'|')" >&2; exit 2; }
+	@test -n "$(NAME)" || { echo "which? make bench NAME=$$(ls tests/bench | sed -n 's/\.py$$//p' | grep -v -e __init__ -e bars -e warehouse_ -e client_ | paste -sd'|')" >&2; exit 2; }
 	@$(BIN)/python -m tests.bench.$(NAME)
 
 compose: env-dev ## rewrite docker-compose.yml from the services that `specwatch up` starts

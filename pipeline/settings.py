@@ -27,6 +27,7 @@ class Settings:
     nightly_timezone: str
     start_timeout_s: float  # a server that is not ready by then has failed
     request_timeout_s: float
+    window_timeout_s: float
     usd_per_gpu_hour: float | None  # what a GPU costs here; None: not stated, and then nothing has a price
 
     @property
@@ -63,6 +64,7 @@ def load_settings(environment: dict[str, str] | None = None) -> Settings:
         nightly_timezone=env.get("SPECWATCH_NIGHTLY_TIMEZONE", ""),
         start_timeout_s=_seconds(env, "SPECWATCH_START_TIMEOUT_S", default=600.0),
         request_timeout_s=_seconds(env, "SPECWATCH_REQUEST_TIMEOUT_S", default=300.0),
+        window_timeout_s=_seconds(env, "SPECWATCH_WINDOW_TIMEOUT_S", default=3600.0),
         usd_per_gpu_hour=_price(env, "SPECWATCH_USD_PER_GPU_HOUR"),
     )
 

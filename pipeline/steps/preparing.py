@@ -11,8 +11,9 @@ from typing import Any
 from pipeline.domain.block import Block
 from pipeline.domain.hardware import Hardware
 from pipeline.domain.model import Model, ResolvedModel
+from pipeline.engines.capability import driver_refusal
 from pipeline.engines.install import InstalledEngine, install
-from pipeline.errors import SpecwatchError
+from pipeline.errors import EnvironmentFault, SpecwatchError
 from pipeline.models.pair import check_pair
 from pipeline.models.resolve import resolve
 from pipeline.records.block import Host, append_host, read_block, read_hosts, write_trouble
@@ -87,9 +88,13 @@ def prepare_block(block_dir: str, *, report: Callable[[str], None]) -> dict[str,
         report(f"block {block.block_id}: every cell is skipped, nothing to prepare")
         return {"block_dir": block_dir, "engine": block.engine.engine_id, "models": []}
     directory = Path(block_dir)
+    hardware = find_hardware(wanted=block.engine.platform)
     if not read_hosts(directory):  # so that a block that fails here leaves rows that say where
-        append_host(directory, host_of(find_hardware(wanted=block.engine.platform), (), {}))
+        append_host(directory, host_of(hardware, (), {}))
     with troubles_kept(directory, stage="prepare"):
+        if refusal := driver_refusal(block.engine, driver_version=hardware.driver_version):
+            message = f"engine {block.engine.engine_id} cannot run here: {refusal}. Update it, or take another release."
+            raise EnvironmentFault(message)
         prepared = prepare(block, settings=load_settings(), report=report)
     return {
         "block_dir": block_dir,

@@ -81,6 +81,7 @@ def _repeat(bench: "Bench", server: AnyServer, *, todo: Todo, cell: Cell, repeti
         temperature=cell.temperature,
         seed=cell.seed,
         request_timeout_s=bench.settings.request_timeout_s,
+        deadline_s=bench.settings.window_timeout_s,
         arrival=cell.arrival,
         request_rate=cell.request_rate,
         guided=cell.guided,

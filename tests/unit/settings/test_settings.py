@@ -15,7 +15,7 @@ def test_without_any_setting_everything_lies_in_the_repository_and_ports_are_fre
         settings.home / name for name in ("runs", "engines", "models")
     )
     assert (settings.warehouse_url, settings.postgres_port, settings.vllm_port) == (None, None, None)
-    assert (settings.start_timeout_s, settings.request_timeout_s) == (600, 300)
+    assert (settings.start_timeout_s, settings.request_timeout_s, settings.window_timeout_s) == (600, 300, 3600)
 
 
 def test_a_home_of_ones_own_takes_everything_with_it(tmp_path: Path) -> None:
