@@ -29,6 +29,8 @@ def reasons(
         _attribution(base, arm),
         _prefill(arm),
         _lengths(samples, speedup.cell_id, baseline_cell_id),
+        _losslessness(base, arm),
+        _marks(base, arm),
         *(_engine(*facts) if facts else ()),
     ]
     if speedup.dropped_prompts:
@@ -95,6 +97,25 @@ def _lengths(samples: Sequence[Sample], cell_id: str, baseline_cell_id: str) -> 
     if not arm or not base or abs(arm / base - 1) < LENGTHS_DIFFER:
         return None
     return f"answers differ in length ({base:.1f} -> {arm:.1f} output tokens): compared per token"
+
+
+def _losslessness(base: Sequence[Window], arm: Sequence[Window]) -> str | None:
+    """Greedy outputs that are not the baseline's, beside the control: the baseline against itself."""
+    shares = [w.identical_share for w in arm if w.identical_share is not None]
+    if not shares or min(shares) == 1:
+        return None
+    control = [w.identical_share for w in base if w.identical_share is not None]
+    beside = f"; the baseline's own, started again: {fmean(control):.0%}" if control else ""
+    return f"{fmean(shares):.0%} of the greedy outputs are the baseline's, character by character{beside}"
+
+
+def _marks(base: Sequence[Window], arm: Sequence[Window]) -> str | None:
+    windows = [*base, *arm]
+    marked = [w for w in windows if w.faults]
+    if not marked:
+        return None
+    names = ", ".join(sorted({fault for w in marked for fault in w.faults}))
+    return f"{len(marked)} of {len(windows)} repetitions of both arms are marked ({names}): believe the figures less"
 
 
 def _engine(base: StartFacts, arm: StartFacts) -> list[str]:

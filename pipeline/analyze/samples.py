@@ -41,6 +41,8 @@ class Window:
     drafts: int | None = None
     drafted_tokens: int | None = None
     accepted_tokens: int | None = None
+    identical_share: float | None = None  # of greedy outputs, with the opening baseline's first repetition
+    faults: tuple[str, ...] = ()  # what marks it
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,8 @@ def _window(row: Mapping[str, Any]) -> Window:
         drafts=row["drafts"],
         drafted_tokens=row["drafted_tokens"],
         accepted_tokens=row["accepted_tokens"],
+        identical_share=row["identical_share"],
+        faults=tuple(row["faults"]),
     )
 
 

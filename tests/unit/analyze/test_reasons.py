@@ -88,3 +88,20 @@ def test_lost_prompts_and_an_assumed_variance_are_owned_up_to() -> None:
         "2 prompts failed in an arm and left the pairs",
         "server starts vary by an assumed 3.0% (a prior: 3 of 10 A/A pairs measured)",
     ]
+
+
+def test_greedy_outputs_that_are_not_the_baselines_are_told_beside_the_control() -> None:
+    arm = (window(ARM, identical_share=0.5), window(ARM, identical_share=1.0))
+    sentence = "75% of the greedy outputs are the baseline's, character by character"
+    assert said(*arm) == [sentence]
+    assert said(*arm, window(BASE), window(BASE, identical_share=0.9)) == [
+        f"{sentence}; the baseline's own, started again: 90%"
+    ]
+    assert said(window(ARM, identical_share=1.0), window(BASE, identical_share=0.9)) == []
+
+
+def test_marked_repetitions_are_counted_with_what_marks_them() -> None:
+    windows = (window(ARM, faults=("throttled", "client_busy")), window(ARM), window(BASE, faults=("throttled",)))
+    assert said(*windows) == [
+        "2 of 3 repetitions of both arms are marked (client_busy, throttled): believe the figures less"
+    ]

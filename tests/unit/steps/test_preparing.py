@@ -20,7 +20,7 @@ def test_a_driver_too_old_for_the_release_stops_the_block_with_that_reason(
     monkeypatch.setenv("SPECWATCH_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(preparing, "find_hardware", lambda **_: replace(GPU, driver_version="570.86.10"))
     (block,) = steps.plan_sweep(str(REPOSITORY / "matrices" / "talk.yaml"), trigger="test")["blocks"]
-    with pytest.raises(EnvironmentFault, match="NVIDIA driver is 570.86.10"):
+    with pytest.raises(EnvironmentFault, match=r"NVIDIA driver is 570\.86\.10"):
         steps.prepare_block(block, report=lambda _: None)
     trouble = read_trouble(Path(block))
     assert trouble is not None
