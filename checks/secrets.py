@@ -12,7 +12,7 @@ from checks.files import tracked
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 # Nothing but hashes, of packages and of recorded files, each of which would be taken for a key.
-HASHES = re.compile(r"requirements/|samples/.*/(?:MANIFEST|BLOCK|block|host|workloads)\.json$")
+HASHES = re.compile(r"requirements/|samples/.*/(?:MANIFEST|BLOCK|block|host|sweep|workloads)\.json$")
 
 
 def main() -> int:

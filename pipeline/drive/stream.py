@@ -64,6 +64,7 @@ class _Parser:
         self.chunk_tokens: list[int] = []
         self.chunk_chars: list[int] = []
         self.chars = 0
+        self.counted = 0  # tokens of the chunks so far
         self.texts: list[str] = []
         self.answers: list[str] = []
         self.prompt_tokens: int | None = None
@@ -74,14 +75,23 @@ class _Parser:
         self.known: KnownEvent | None = None
 
     def take_known(self, at_ns: int, piece: bytes) -> bool:
-        """Take a piece that is one event like one before it; return whether it was."""
+        """Take a piece that is one event like one before it; return whether it was.
+
+        Nearly every chunk passes here: the calls that `_take_choice` makes are written out.
+        """
         found = self.known.read(piece) if self.known else None
         if found is None:
             return False
-        content, total = found
-        self.output_tokens = total
-        self._take_content(content)
-        self._take_tokens(at_ns, total)
+        content, self.output_tokens = found
+        if content:
+            self.answers.append(content)
+            self.texts.append(content)
+            self.chars += len(content)
+        if self.output_tokens > self.counted:
+            self.counted = self.output_tokens
+            self.chunk_ns.append(at_ns)
+            self.chunk_tokens.append(self.counted)
+            self.chunk_chars.append(self.chars)
         return True
 
     def take(self, at_ns: int, event: bytes) -> str | None:
@@ -131,7 +141,8 @@ class _Parser:
         self.chars += len(text)
 
     def _take_tokens(self, at_ns: int, total: int) -> None:
-        if total > (self.chunk_tokens[-1] if self.chunk_tokens else 0):
+        if total > self.counted:
+            self.counted = total
             self.chunk_ns.append(at_ns)
             self.chunk_tokens.append(total)
             self.chunk_chars.append(self.chars)

@@ -85,7 +85,7 @@ def _take(measured: Measured, window: NightWindow) -> None:
             output_tokens=row.output_tokens,
             failed=row.error is not None,
         )
-        for row in rows(window.records, origin_ns=0)
+        for row in rows(window.records, origin_ns=0, phases=[None] * len(window.records))
     )
     values: Mapping[str, float | int | None] = metrics(
         MeasuredWindow(records=window.records, counters=counter_window(window), concurrency=window.concurrency)

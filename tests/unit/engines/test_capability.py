@@ -49,6 +49,11 @@ def test_speculation_on_cpu_starts_with_0_20(method: str) -> None:
     assert refused("0.20.0", method, platform="cpu") is None
 
 
+def test_the_release_whose_engine_died_of_drafts_on_cpu_is_left_out_there() -> None:
+    assert "kills the engine of 0.30.0" in (refused("0.30.0", "ngram", platform="cpu") or "")
+    assert refused("0.30.0", "ngram", platform="cuda") is None
+
+
 def test_speculation_on_cpu_is_greedy() -> None:
     assert "temperature" in (refused("0.32.0", "ngram", platform="cpu", temperature=0.7) or "")
     assert refused("0.32.0", "ngram", platform="cuda", temperature=0.7) is None

@@ -89,7 +89,7 @@ def test_a_model_that_is_here_stands_with_its_path(tmp_path: Path) -> None:
     (directory / "config.json").write_text("{}")
     (planned,) = preview("matrices/smoke.yaml", overrides={"methods": ["ngram-k4"]}).blocks
     assert str(directory) in planned.arms[0].argv
-    assert planned.arms[0].fit.state == "unknown"  # its own config says nothing, and it is believed
+    assert planned.arms[0].fit.state == "fits"  # its own config says nothing: by the sizes that we ship
 
 
 def test_a_release_that_does_not_know_the_gpu_is_skipped_with_the_reason(tmp_path: Path) -> None:
