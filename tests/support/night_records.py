@@ -168,6 +168,7 @@ def rows_of(directory: Path) -> tuple[BlockLoad, Rows, Rows]:
             | _key(m.key)
             | {
                 "position": m.position,
+                "faults": list(m.faults),
                 "started_at": datetime.fromisoformat(m.started_at).timestamp(),
                 "hardware_id": load.hardware.hardware_id,
                 "engine_id": cell.engine.engine_id,
