@@ -104,29 +104,23 @@ def _port(env: dict[str, str], name: str) -> int | None:
     return int(value)
 
 
-def _price(env: dict[str, str], name: str) -> float | None:
+def _positive(env: dict[str, str], name: str, *, otherwise: str) -> float | None:
     value = env.get(name)
     if not value:
         return None
     try:
-        price = float(value)
+        number = float(value)
     except ValueError:
-        price = -1.0
-    if not 0 < price < float("inf"):
-        message = f"{name}={value!r} is no price. Give dollars an hour, such as 2.50, or leave it out."
+        number = -1.0
+    if not 0 < number < float("inf"):
+        message = f"{name}={value!r} {otherwise}"
         raise UserError(message)
-    return price
+    return number
+
+
+def _price(env: dict[str, str], name: str) -> float | None:
+    return _positive(env, name, otherwise="is no price. Give dollars an hour, such as 2.50, or leave it out.")
 
 
 def _seconds(env: dict[str, str], name: str, *, default: float) -> float:
-    value = env.get(name)
-    if not value:
-        return default
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        message = f"{name}={value!r} is not a positive number of seconds."
-        raise UserError(message)
-    return seconds
+    return _positive(env, name, otherwise="is not a positive number of seconds.") or default

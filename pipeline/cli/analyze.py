@@ -3,7 +3,7 @@
 from typing import Any
 
 from pipeline import steps
-from pipeline.cli.output import progress_bar, say, say_json
+from pipeline.cli.output import counted, progress_bar, say, say_json
 from pipeline.errors import EXIT_DONE
 from pipeline.settings import load_settings
 
@@ -11,12 +11,11 @@ from pipeline.settings import load_settings
 def run(arguments: Any) -> int:
     """Analyze the sweeps that were named, or all of them."""
     sweeps = arguments.sweeps or _all()
-    results = []
     with progress_bar("analyzing") as (progress, report):
-        for number, sweep in enumerate(sweeps, start=1):
-            results.append(steps.analyze_sweep(sweep, margin=arguments.margin, report=report))
-            if progress:
-                progress(number, len(sweeps), sweep)
+        results = [
+            steps.analyze_sweep(sweep, margin=arguments.margin, report=report)
+            for sweep in counted(sweeps, progress=progress, name=str)
+        ]
     if arguments.json:
         say_json(results)
     else:

@@ -1,13 +1,10 @@
 """`specwatch engines`: vLLM releases on this machine, and what any release can do."""
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from pipeline.cli.output import say, say_json, table, tell
+from pipeline.cli.output import progress_bar, say, say_json, table, tell
 from pipeline.domain.engine import Engine, version_kind
 from pipeline.engines.capability import everything, requirement
 from pipeline.engines.install import InstalledEngine, install, installed
@@ -24,7 +21,7 @@ _MIB = 1 << 20
 
 def run(arguments: Any) -> int:
     """List, install, show, resolve or prune."""
-    actions: dict[str, Callable[[Any, Settings], None]] = {
+    actions = {
         "list": _list,
         "install": _install,
         "show": _show,
@@ -54,7 +51,7 @@ def _list(arguments: Any, settings: Settings) -> None:
 def _install(arguments: Any, settings: Settings) -> None:
     for version in _versions(arguments):
         engine = Engine(version=version, platform=arguments.platform or _platform())
-        with _activity(engine) as report:
+        with progress_bar(engine.engine_id) as (_, report):
             made = install(engine, root=settings.engines, report=report)
         say_json(_document(made)) if arguments.json else say(f"{engine.engine_id} at {made.python}")
 
@@ -124,18 +121,6 @@ def _versions(arguments: Any) -> tuple[str, ...]:
     if version_kind(arguments.version) == "release":
         return (str(arguments.version),)
     return resolve_versions(arguments.version, platform=arguments.platform or _platform())
-
-
-@contextmanager
-def _activity(engine: Engine) -> Iterator[Callable[[str], None]]:
-    """On a terminal one line that moves; elsewhere the lines as they come."""
-    if not sys.stderr.isatty():
-        yield tell
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{engine.engine_id}") as status:
-        yield lambda text: status.update(f"{engine.engine_id}: {text}")
 
 
 def _platform() -> Any:

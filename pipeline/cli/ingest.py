@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import steps
-from pipeline.cli.output import progress_bar, say, say_json, tell
+from pipeline.cli.output import counted, progress_bar, say, say_json, tell
 from pipeline.errors import EXIT_DONE, EXIT_GATE, GateFailed, UserError
 from pipeline.records.layout import BLOCK_FILE, SWEEP_FILE
 
@@ -12,12 +12,11 @@ from pipeline.records.layout import BLOCK_FILE, SWEEP_FILE
 def run(arguments: Any) -> int:
     """Ingest every block found, analyze their sweeps, and check those that are whole."""
     blocks = [block for path in arguments.paths for block in blocks_under(Path(path))]
-    loads = []
     with progress_bar("reading") as (progress, report):
-        for number, block in enumerate(blocks, start=1):
-            loads.append(steps.ingest_block(str(block), report=report))
-            if progress:
-                progress(number, len(blocks), f"{block.parent.name}/{block.name}")
+        loads = [
+            steps.ingest_block(str(block), report=report)
+            for block in counted(blocks, progress=progress, name=block_name)
+        ]
         sweeps = sorted({load["sweep_id"] for load in loads})
         analyses = [steps.analyze_sweep(sweep, margin=arguments.margin, report=report) for sweep in sweeps]
     problems = [problem for sweep in sorted({block.parent for block in blocks}) if (problem := _problem(sweep))]
@@ -30,6 +29,11 @@ def run(arguments: Any) -> int:
             say(problem)
         say("next: specwatch verdict")
     return EXIT_GATE if problems else EXIT_DONE
+
+
+def block_name(block: Path) -> str:
+    """Return a block's directory as a person reads it: sweep and block."""
+    return f"{block.parent.name}/{block.name}"
 
 
 def blocks_under(path: Path) -> list[Path]:

@@ -4,10 +4,11 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from pipeline.logs import log
 
+T = TypeVar("T")
 Report = Callable[[str], None]
 Progress = Callable[[int, int, str], None]
 
@@ -69,6 +70,14 @@ def progress_bar(unit: str) -> Iterator[tuple[Progress | None, Report]]:
             bar.update(task, description=escape(text.strip()[:_BAR_TEXT]))
 
         yield progress, report
+
+
+def counted(items: Sequence[T], *, progress: Progress | None, name: Callable[[T], str]) -> Iterator[T]:
+    """Yield each item; what was done with it counts as one of all of them."""
+    for number, item in enumerate(items, start=1):
+        yield item
+        if progress:
+            progress(number, len(items), name(item))
 
 
 def chosen(arguments: Any) -> dict[str, Any]:

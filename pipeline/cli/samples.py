@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from pipeline import steps
-from pipeline.cli.ingest import blocks_under
-from pipeline.cli.output import Progress, Report
+from pipeline.cli.ingest import block_name, blocks_under
+from pipeline.cli.output import Progress, Report, counted
 from pipeline.records.layout import SWEEP_FILE
 from pipeline.settings import REPOSITORY, Settings
 
@@ -19,10 +19,8 @@ def read_samples(settings: Settings, *, report: Report, progress: Progress | Non
     """
     missing = _missing(settings)
     blocks = [block for sweep in missing for block in blocks_under(sweep)]
-    for number, block in enumerate(blocks, start=1):
+    for block in counted(blocks, progress=progress, name=block_name):
         steps.ingest_block(str(block), report=report)
-        if progress:
-            progress(number, len(blocks), f"{block.parent.name}/{block.name}")
     for sweep in missing:
         steps.analyze_sweep(sweep.name, report=report)
     return [sweep.name for sweep in missing]
