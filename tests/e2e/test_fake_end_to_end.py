@@ -79,13 +79,13 @@ def test_the_machine_is_watched_while_a_window_runs(plan: dict[str, Any], databa
     ingest(plan)
     (found,) = rows(
         database_url,
-        "select count(*) as n, count(telemetry_samples) as watched, min(server_cpu_cores) as cores, "
+        "select count(*) as n, count(telemetry_samples) as watched, max(server_cpu_cores) as cores, "
         "count(energy_joules) + count(foreign_processes) + count(usd_per_gpu_hour) as gpu, "
         "sum(telemetry_errors) as errors, count(faults) as judged, max(identical_share) as identical "
         "from warehouse.measurement",
     )
     assert (found["n"], found["watched"], found["gpu"], found["errors"], found["judged"]) == (16, 16, 0, 0, 16)
-    assert found["cores"] > 0
+    assert found["cores"] > 0, "the kernel counts in hundredths of a second: one short window may see none, not all"
     assert found["identical"] == 1
 
 
