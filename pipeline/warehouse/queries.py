@@ -4,11 +4,11 @@ A question that a view answers returns every column of that view: the view is th
 """
 # ruff: noqa: S608 - the only name put into a statement is the list of our own measurement columns
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
+from pipeline.warehouse.asking import ask, of_view, records
 from pipeline.warehouse.tables import Measurement
 
 if TYPE_CHECKING:
@@ -17,55 +17,78 @@ if TYPE_CHECKING:
 _MEASUREMENT = ", ".join(f"m.{c.name}" for c in Measurement.table().columns if c.name != "started_at")
 
 
+def scopes(engine: Engine) -> "pd.DataFrame":
+    """Return view scopes, the machine that measured last first: what the other questions can be asked about."""
+    return of_view(engine, "scopes", "last_sweep_at desc, hardware_label, target, version_sort desc")
+
+
 def latest_verdicts(
     engine: Engine,
     *,
     hardware_id: str | None = None,
+    target: str | None = None,
     engine_version: str | None = None,
-    newest_engine: bool = False,
+    weights: str | None = None,
+    acceptance: str | None = None,
+    newest_engine: bool | None = None,
 ) -> "pd.DataFrame":
     """Return view latest_verdicts: is it worth it, as far as is known today?
 
-    Of one hardware, of one release, or of each series' newest release: after years, all of them are thousands of rows.
+    Of one scope, of one release, or of each series' newest release: after years, all of them are thousands of rows.
     """
-    newest = "and v.newest_engine " if newest_engine else ""
-    return ask(
+    return of_view(
         engine,
-        "select v.* from warehouse.latest_verdicts as v "
-        "where (cast(:hardware_id as text) is null or v.hardware_id = :hardware_id) "
-        f"and (cast(:engine_version as text) is null or v.engine_version = :engine_version) {newest}"
-        "order by v.hardware_kind desc, v.hardware_label, v.target, v.version_sort desc, v.method_name, "
-        "v.workload, v.concurrency",
-        {"hardware_id": hardware_id, "engine_version": engine_version},
+        "latest_verdicts",
+        "hardware_kind desc, hardware_label, target, version_sort desc, method_name, workload, concurrency",
+        hardware_id=hardware_id,
+        target=target,
+        engine_version=engine_version,
+        weights=weights,
+        acceptance=acceptance,
+        newest_engine=newest_engine,
     )
 
 
 def undecided_cells(engine: Engine) -> frozenset[str]:
     """Return the cells whose latest verdict is undecided."""
-    rows = _records(engine, "select v.cell_id from warehouse.latest_verdicts as v where v.verdict = 'undecided'")
+    rows = records(engine, "select v.cell_id from warehouse.latest_verdicts as v where v.verdict = 'undecided'")
     return frozenset(str(row["cell_id"]) for row in rows)
 
 
 def sweep_verdicts(engine: Engine, sweep_id: str) -> "pd.DataFrame":
     """Return view verdicts for one sweep."""
-    return ask(
+    return of_view(
         engine,
-        "select v.* from warehouse.verdicts as v where v.sweep_id = :sweep_id "
-        "order by v.hardware_label, v.target, v.version_sort desc, v.method_name, v.workload, v.prompt_tokens, "
-        "v.concurrency, v.request_rate",
-        {"sweep_id": sweep_id},
+        "verdicts",
+        "hardware_label, target, version_sort desc, method_name, workload, prompt_tokens, concurrency, request_rate",
+        sweep_id=sweep_id,
     )
 
 
-def trend_by_version(engine: Engine, *, hardware_id: str | None = None, series_id: str | None = None) -> "pd.DataFrame":
-    """Return view trend_by_version, oldest release first (of one hardware, of one series)."""
-    return ask(
+def trend_by_version(
+    engine: Engine,
+    *,
+    hardware_id: str | None = None,
+    target: str | None = None,
+    weights: str | None = None,
+    acceptance: str | None = None,
+    series_id: str | None = None,
+    stands_for_release: bool | None = None,
+) -> "pd.DataFrame":
+    """Return view trend_by_version, oldest release first: of one scope, of one series.
+
+    `stands_for_release`: of each release only the sweep that stands for it; after years, a line of it has a thousand.
+    """
+    return of_view(
         engine,
-        "select t.* from warehouse.trend_by_version as t "
-        "where (cast(:hardware_id as text) is null or t.hardware_id = :hardware_id) "
-        "and (cast(:series_id as text) is null or t.series_id = :series_id) "
-        "order by t.hardware_id, t.series_id, t.version_sort, t.sweep_at",
-        {"hardware_id": hardware_id, "series_id": series_id},
+        "trend_by_version",
+        "hardware_id, series_id, version_sort, sweep_at",
+        hardware_id=hardware_id,
+        target=target,
+        weights=weights,
+        acceptance=acceptance,
+        series_id=series_id,
+        stands_for_release=stands_for_release,
     )
 
 
@@ -80,19 +103,12 @@ def night_summary(engine: Engine, *, limit: int = 30) -> "pd.DataFrame":
 
 def noise_floor(engine: Engine, *, sweep_id: str | None = None, hardware_id: str | None = None) -> "pd.DataFrame":
     """Return view noise_floor, oldest sweep first (of one sweep, of one hardware)."""
-    return ask(
-        engine,
-        "select n.* from warehouse.noise_floor as n "
-        "where (cast(:sweep_id as text) is null or n.sweep_id = :sweep_id) "
-        "and (cast(:hardware_id as text) is null or n.hardware_id = :hardware_id) "
-        "order by n.sweep_at, n.block_id, n.cell_id",
-        {"sweep_id": sweep_id, "hardware_id": hardware_id},
-    )
+    return of_view(engine, "noise_floor", "sweep_at, block_id, cell_id", sweep_id=sweep_id, hardware_id=hardware_id)
 
 
 def hardware_measured(engine: Engine) -> list[dict[str, Any]]:
     """Return hardware_id, kind, label and last_sweep_at of every machine that a sweep ran on, latest first."""
-    return _records(
+    return records(
         engine,
         "select n.hardware_id, n.hardware_kind as kind, n.hardware_label as label, max(n.sweep_at) as last_sweep_at "
         "from warehouse.night_summary as n "
@@ -102,7 +118,7 @@ def hardware_measured(engine: Engine) -> list[dict[str, Any]]:
 
 def cell_status(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
     """Return view cell_status for one sweep: what became of every planned cell, baselines too."""
-    return _records(
+    return records(
         engine,
         "select c.* from warehouse.cell_status as c where c.sweep_id = :sweep_id "
         "order by c.engine_version, c.method_name, c.workload, c.prompt_tokens, c.concurrency, c.request_rate",
@@ -112,7 +128,7 @@ def cell_status(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
 
 def failed_validations(engine: Engine, load_id: str) -> list[dict[str, Any]]:
     """Return the expectations that did not hold for a load, critical ones first."""
-    return _records(
+    return records(
         engine,
         "select v.expectation, v.subject, v.severity, v.observed, v.details, v.cell_ids "
         "from warehouse.validation_result as v where v.load_id = :load_id and not v.success "
@@ -127,10 +143,10 @@ def paired_requests(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
     cell_id, baseline_cell_id, is_baseline, hardware_id, block_id, start_index, attempt, position, started_at (epoch s,
     start of the window), repetition, prompt_id, e2e_latency_ms, tpot_ms, output_tokens, error.
     """
-    day = _records(engine, "select s.sweep_date from warehouse.sweep as s where s.sweep_id = :id", {"id": sweep_id})
+    day = records(engine, "select s.sweep_date from warehouse.sweep as s where s.sweep_id = :id", {"id": sweep_id})
     if not day:
         return []
-    return _records(  # the date as a value, so that the plan holds one partition
+    return records(  # the date as a value, so that the plan holds one partition
         engine,
         "select r.cell_id, c.baseline_cell_id, c.cell_id = c.baseline_cell_id as is_baseline, m.hardware_id, "
         "r.block_id, r.start_index, r.attempt, m.position, "
@@ -151,7 +167,7 @@ def cell_measurements(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
 
     All columns of measurement (started_at as epoch s), then those of cell, method and server_start named in the text.
     """
-    return _records(
+    return records(
         engine,
         f"select {_MEASUREMENT}, extract(epoch from m.started_at)::double precision as started_at, "
         "c.series_id, c.baseline_cell_id, c.cell_id = c.baseline_cell_id as is_baseline, c.engine_id, c.target_name, "
@@ -175,7 +191,7 @@ def aa_pairs(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
 
     hardware_id, engine_id, target, sweep_id, block_id, cell_id, aa_log_ratio; oldest first.
     """
-    return _records(
+    return records(
         engine,
         "select n.hardware_id, n.engine_id, n.target, n.sweep_id, n.block_id, n.cell_id, n.aa_log_ratio "
         "from warehouse.noise_floor as n "
@@ -186,17 +202,3 @@ def aa_pairs(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
         "order by n.sweep_at, n.sweep_id, n.block_id, n.cell_id",
         {"sweep_id": sweep_id},
     )
-
-
-def _records(engine: Engine, statement: str, bound: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-    with engine.connect() as connection:
-        return [dict(row) for row in connection.execute(text(statement), bound or {}).mappings()]
-
-
-def ask(engine: Engine, statement: str, bound: Mapping[str, Any] | None = None) -> "pd.DataFrame":
-    """Return the rows of a statement as a frame."""
-    import pandas as pd
-
-    with engine.connect() as connection:
-        frame: pd.DataFrame = pd.read_sql_query(text(statement), connection, params=dict(bound or {}))
-    return frame

@@ -2,13 +2,12 @@
 
 Every query returns all columns of its view; a filter that is None does not filter.
 """
-# ruff: noqa: S608 - names of views, columns and orders are written here; every value is bound
 
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine
 
-from pipeline.warehouse.queries import ask
+from pipeline.warehouse.asking import of_view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 def break_even(engine: Engine, *, sweep_id: str | None = None, hardware_id: str | None = None) -> "pd.DataFrame":
     """Return view break_even: up to which concurrency does speculation pay?"""
-    return _view(
+    return of_view(
         engine,
         "break_even",
         "sweep_at desc, hardware_label, target, method_name, workload",
@@ -29,7 +28,7 @@ def acceptance_profile(
     engine: Engine, *, sweep_id: str | None = None, cell_id: str | None = None, hardware_id: str | None = None
 ) -> "pd.DataFrame":
     """Return view acceptance_profile: how far into a draft does acceptance reach? Name a sweep or a cell."""
-    return _view(
+    return of_view(
         engine,
         "acceptance_profile",
         "sweep_at desc, hardware_label, cell_id, draft_position",
@@ -43,7 +42,7 @@ def vram_tax(
     engine: Engine, *, sweep_id: str | None = None, series_id: str | None = None, latest: bool | None = None
 ) -> "pd.DataFrame":
     """Return view vram_tax: what does speculation take of the GPU's memory, and how many users is that?"""
-    return _view(
+    return of_view(
         engine,
         "vram_tax",
         "hardware_label, target, method_name, version_sort, sweep_at",
@@ -57,7 +56,7 @@ def cost(
     engine: Engine, *, sweep_id: str | None = None, series_id: str | None = None, latest: bool | None = None
 ) -> "pd.DataFrame":
     """Return view cost: what does a token cost, in energy and in money, with and without speculation?"""
-    return _view(
+    return of_view(
         engine,
         "cost",
         "hardware_label, target, method_name, version_sort, sweep_at",
@@ -69,7 +68,7 @@ def cost(
 
 def incidents(engine: Engine, *, engine_version: str | None = None, hardware_id: str | None = None) -> "pd.DataFrame":
     """Return view incidents, latest first: what went wrong, in which release, since when?"""
-    return _view(
+    return of_view(
         engine,
         "incidents",
         "last_sweep_at desc, outcomes desc",
@@ -82,7 +81,7 @@ def data_quality(
     engine: Engine, *, sweep_id: str | None = None, success: bool | None = None, last_load: bool | None = True
 ) -> "pd.DataFrame":
     """Return view data_quality, latest first (of each block's last load): what did the gate say?"""
-    return _view(
+    return of_view(
         engine,
         "data_quality",
         "loaded_at desc, success, severity, expectation",
@@ -94,17 +93,10 @@ def data_quality(
 
 def confounders(engine: Engine, sweep_id: str, *, hardware_id: str | None = None) -> "pd.DataFrame":
     """Return view confounders for one sweep: what else differs between arms, and from the release before?"""
-    return _view(
+    return of_view(
         engine,
         "confounders",
         "hardware_label, target, method_name, compared_with, fact",
         sweep_id=sweep_id,
         hardware_id=hardware_id,
     )
-
-
-def _view(engine: Engine, view: str, order: str, **filters: str | bool | None) -> "pd.DataFrame":
-    wanted = {name: value for name, value in filters.items() if value is not None}
-    where = "".join(f" and v.{name} = :{name}" for name in wanted)
-    ordered = ", ".join(f"v.{column}" for column in order.split(", "))
-    return ask(engine, f"select v.* from warehouse.{view} as v where true{where} order by {ordered}", wanted)

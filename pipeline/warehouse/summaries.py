@@ -14,7 +14,7 @@ from pipeline.warehouse.tables import AaPair, CellResult, Row, SweepResult
 from pipeline.warehouse.upsert import key_of, on_conflict, same_row
 
 SUMMARIES = Path(__file__).resolve().parents[2] / "sql" / "summaries"
-_KEPT_APART = frozenset({"latest"})  # depends on other sweeps
+_KEPT_APART = frozenset({"latest", "stands_for_release", "newest_engine"})  # depend on other sweeps
 _LOCK = "select pg_advisory_xact_lock(hashtextextended('warehouse summaries', 0))"
 
 
@@ -33,8 +33,14 @@ def summarize(connection: Connection, sweep_id: str, *, blocks: Iterable[str] = 
     cells = _cells(connection, bound)
     _write(connection, CellResult, bound, scope=("sweep_id",))
     cells |= _cells(connection, bound)
-    connection.execute(text(_select("latest")), {"cells": sorted(cells)})
+    mark_latest(connection, cells)
     _write(connection, SweepResult, bound, scope=("sweep_id",))
+
+
+def mark_latest(connection: Connection, cells: Iterable[str]) -> None:
+    """Mark which sweeps of these cells are the latest, stand for their release, and are of their newest release."""
+    for name in ("latest", "newest"):
+        connection.execute(text(_select(name)), {"cells": sorted(cells)})
 
 
 def summarize_what_is_not(connection: Connection) -> None:

@@ -52,27 +52,23 @@ select
     throughput.estimate as throughput_speedup,
     throughput.lower as throughput_lower,
     throughput.upper as throughput_upper,
-    arm.acceptance_rate,
-    arm.mean_acceptance_length,
-    arm.tokens_per_step,
+    c.acceptance_rate,
+    c.mean_acceptance_length,
+    c.tokens_per_step,
     judged.baseline_value,
     judged.speculative_value,
     judged.unit,
-    coalesce(arm.repetitions, 0) as repetitions,
-    arm.prefill_share,
+    c.repetitions,
+    c.prefill_share,
     c.arrival,
     c.request_rate,
     c.prompt_tokens,
     c.guided,
     c.latest,
-    arm.step_time_ms,
-    arm.goodput_per_s
-from warehouse.cell_status as c
-left join warehouse.cell_result as arm
-    on
-        c.sweep_id = arm.sweep_id
-        and c.cell_id = arm.cell_id
-        and c.hardware_id = arm.hardware_id
+    c.speculative_step_time_ms as step_time_ms,
+    c.speculative_goodput_per_s as goodput_per_s,
+    c.newest_engine
+from warehouse.cell_beside_baseline as c
 left join warehouse.verdict as v
     on
         c.sweep_id = v.sweep_id

@@ -1,21 +1,5 @@
 -- Is it worth it, as far as is known today?
 create or replace view warehouse.latest_verdicts as
-with newest as (
-    select distinct on (c.series_id, r.hardware_id)
-        r.cell_id,
-        r.hardware_id
-    from warehouse.cell_result as r
-    inner join warehouse.cell as c
-        on r.cell_id = c.cell_id
-    inner join warehouse.engine as e
-        on c.engine_id = e.engine_id
-    where r.latest
-    order by
-        c.series_id,
-        r.hardware_id,
-        e.version_sort desc
-)
-
 select
     v.sweep_id,
     v.sweep_at,
@@ -82,12 +66,8 @@ select
     v.guided,
     v.step_time_ms,
     v.goodput_per_s,
-    n.cell_id is not null as newest_engine
+    v.newest_engine
 from warehouse.verdicts as v
-left join newest as n
-    on
-        v.cell_id = n.cell_id
-        and v.hardware_id = n.hardware_id
 where v.latest;
 
 comment on view warehouse.latest_verdicts is

@@ -43,24 +43,24 @@ select
     throughput.lower as throughput_lower,
     throughput.upper as throughput_upper,
     latency.pairs,
-    coalesce(arm.repetitions, 0) as repetitions,
-    coalesce(arm.starts, 0) as arm_starts,
-    coalesce(baseline.starts, 0) as baseline_starts,
-    baseline.output_tokens_per_s as baseline_output_tokens_per_s,
-    arm.output_tokens_per_s as speculative_output_tokens_per_s,
-    baseline.tpot_mean_ms as baseline_tpot_mean_ms,
-    arm.tpot_mean_ms as speculative_tpot_mean_ms,
-    arm.acceptance_rate,
-    arm.mean_acceptance_length,
-    arm.tokens_per_step,
-    baseline.step_time_ms as baseline_step_time_ms,
-    arm.step_time_ms as speculative_step_time_ms,
-    baseline.model_runner as baseline_model_runner,
-    arm.model_runner as speculative_model_runner,
-    baseline.async_scheduling as baseline_async_scheduling,
-    arm.async_scheduling as speculative_async_scheduling,
-    baseline.attention_backend as baseline_attention_backend,
-    arm.attention_backend as speculative_attention_backend,
+    c.repetitions,
+    c.starts as arm_starts,
+    coalesce(c.baseline_starts, 0) as baseline_starts,
+    c.baseline_output_tokens_per_s,
+    c.speculative_output_tokens_per_s,
+    c.baseline_tpot_mean_ms,
+    c.speculative_tpot_mean_ms,
+    c.acceptance_rate,
+    c.mean_acceptance_length,
+    c.tokens_per_step,
+    c.baseline_step_time_ms,
+    c.speculative_step_time_ms,
+    c.baseline_model_runner,
+    c.speculative_model_runner,
+    c.baseline_async_scheduling,
+    c.speculative_async_scheduling,
+    c.baseline_attention_backend,
+    c.speculative_attention_backend,
     c.arrival,
     c.request_rate,
     c.prompt_tokens,
@@ -70,22 +70,13 @@ select
     latency.dropped_prompts,
     latency.baseline_value as baseline_ms_per_token,
     latency.speculative_value as speculative_ms_per_token,
-    baseline.ttft_mean_ms as baseline_ttft_mean_ms,
-    arm.ttft_mean_ms as speculative_ttft_mean_ms,
-    baseline.goodput_per_s as baseline_goodput_per_s,
-    arm.goodput_per_s as speculative_goodput_per_s,
-    v.computed_at
-from warehouse.cell_status as c
-left join warehouse.cell_result as arm
-    on
-        c.sweep_id = arm.sweep_id
-        and c.cell_id = arm.cell_id
-        and c.hardware_id = arm.hardware_id
-left join warehouse.cell_result as baseline
-    on
-        c.sweep_id = baseline.sweep_id
-        and c.baseline_cell_id = baseline.cell_id
-        and c.hardware_id = baseline.hardware_id
+    c.baseline_ttft_mean_ms,
+    c.speculative_ttft_mean_ms,
+    c.baseline_goodput_per_s,
+    c.speculative_goodput_per_s,
+    v.computed_at,
+    c.stands_for_release
+from warehouse.cell_beside_baseline as c
 left join warehouse.verdict as v
     on
         c.sweep_id = v.sweep_id

@@ -4,18 +4,9 @@ with point as (
     select
         s.sweep_id,
         s.hardware_id,
-        c.engine_id,
-        c.target_name,
-        c.weights,
-        c.method_id,
-        c.workload_id,
-        c.prompts,
-        c.output_tokens,
-        c.prompt_tokens,
-        c.temperature,
-        c.guided,
-        c.seed,
-        c.server,
+        s.cell_id,
+        -- All that a cell is but its load: of these cells each curve is made.
+        to_jsonb(c) - array['cell_id', 'series_id', 'baseline_cell_id', 'concurrency'] as family,
         c.concurrency,
         s.estimate,
         s.lower,
@@ -35,25 +26,13 @@ step as (
         p.*,
         lead(p.x) over curve as next_x,
         lead(p.y) over curve as next_y,
-        lead(p.lower) over curve as next_lower,
         lead(p.upper) over curve as next_upper
     from point as p
     window curve as (
         partition by
             p.sweep_id,
             p.hardware_id,
-            p.engine_id,
-            p.target_name,
-            p.weights,
-            p.method_id,
-            p.workload_id,
-            p.prompts,
-            p.output_tokens,
-            p.prompt_tokens,
-            p.temperature,
-            p.guided,
-            p.seed,
-            p.server
+            p.family
         order by p.concurrency
     )
 ),
@@ -62,17 +41,7 @@ curve as (
     select
         p.sweep_id,
         p.hardware_id,
-        p.engine_id,
-        p.target_name,
-        p.weights,
-        p.method_id,
-        p.workload_id,
-        p.prompts,
-        p.output_tokens,
-        p.prompt_tokens,
-        p.temperature,
-        p.guided,
-        p.seed,
+        min(p.cell_id) as one_cell_id,
         count(*) as points,
         min(p.concurrency) as lowest_concurrency,
         max(p.concurrency) as highest_concurrency,
@@ -88,41 +57,30 @@ curve as (
     group by
         p.sweep_id,
         p.hardware_id,
-        p.engine_id,
-        p.target_name,
-        p.weights,
-        p.method_id,
-        p.workload_id,
-        p.prompts,
-        p.output_tokens,
-        p.prompt_tokens,
-        p.temperature,
-        p.guided,
-        p.seed,
-        p.server
+        p.family
 )
 
 select
     b.sweep_id,
     s.planned_at as sweep_at,
-    b.engine_id,
+    c.engine_id,
     e.version as engine_version,
     e.version_sort,
     b.hardware_id,
     h.kind as hardware_kind,
     h.label as hardware_label,
-    b.target_name as target,
-    b.weights,
+    c.target_name as target,
+    c.weights,
     m.name as method_name,
     m.method,
     m.num_speculative_tokens,
     m.acceptance,
     w.name as workload,
-    b.prompts,
-    b.output_tokens,
-    b.prompt_tokens,
-    b.temperature,
-    b.guided,
+    c.prompts,
+    c.output_tokens,
+    c.prompt_tokens,
+    c.temperature,
+    c.guided,
     b.points,
     b.lowest_concurrency,
     b.highest_concurrency,
@@ -140,14 +98,16 @@ select
 from curve as b
 inner join warehouse.sweep as s
     on b.sweep_id = s.sweep_id
+inner join warehouse.cell as c
+    on b.one_cell_id = c.cell_id
 inner join warehouse.engine as e
-    on b.engine_id = e.engine_id
+    on c.engine_id = e.engine_id
 inner join warehouse.hardware as h
     on b.hardware_id = h.hardware_id
 inner join warehouse.method as m
-    on b.method_id = m.method_id
+    on c.method_id = m.method_id
 inner join warehouse.workload as w
-    on b.workload_id = w.workload_id;
+    on c.workload_id = w.workload_id;
 
 comment on view warehouse.break_even is
 'One row a sweep, hardware and family of closed-loop cells alike in all but their concurrency: the concurrency at which the log of the latency speedup, linear in log2 of the concurrency between measured points, falls through 0. A point estimate without an interval.';

@@ -44,19 +44,23 @@ from (
     select
         a.sweep_id,
         a.cell_id,
-        b.hardware_id,
+        n.hardware_id,
         a.draft_position,
         sum(a.drafts)::bigint as drafts,
         sum(a.accepted)::bigint as accepted
     from warehouse.acceptance_position as a
-    inner join warehouse.block as b
+    inner join warehouse.measurement as n
         on
-            a.sweep_id = b.sweep_id
-            and a.block_id = b.block_id
+            a.sweep_id = n.sweep_id
+            and a.block_id = n.block_id
+            and a.start_index = n.start_index
+            and a.attempt = n.attempt
+            and a.cell_id = n.cell_id
+            and a.repetition = n.repetition
     group by
         a.sweep_id,
         a.cell_id,
-        b.hardware_id,
+        n.hardware_id,
         a.draft_position
 ) as p
 inner join warehouse.sweep as s

@@ -24,23 +24,13 @@ select
     c.cell_id,
     c.series_id,
     c.latest,
-    arm.model_memory_tax_bytes,
-    arm.kv_cache_tokens_lost,
-    arm.users_lost,
-    baseline.kv_cache_tokens as baseline_kv_cache_tokens,
-    arm.kv_cache_tokens as speculative_kv_cache_tokens,
-    arm.kv_cache_tokens_lost::double precision / nullif(baseline.kv_cache_tokens, 0) as kv_cache_share_lost
-from warehouse.cell_status as c
-inner join warehouse.cell_result as arm
-    on
-        c.sweep_id = arm.sweep_id
-        and c.cell_id = arm.cell_id
-        and c.hardware_id = arm.hardware_id
-left join warehouse.cell_result as baseline
-    on
-        c.sweep_id = baseline.sweep_id
-        and c.baseline_cell_id = baseline.cell_id
-        and c.hardware_id = baseline.hardware_id
+    c.model_memory_tax_bytes,
+    c.kv_cache_tokens_lost,
+    c.users_lost,
+    c.baseline_kv_cache_tokens,
+    c.speculative_kv_cache_tokens,
+    c.kv_cache_tokens_lost::double precision / nullif(c.baseline_kv_cache_tokens, 0) as kv_cache_share_lost
+from warehouse.cell_beside_baseline as c
 where
     not c.is_baseline
     and c.status = 'measured';

@@ -26,26 +26,16 @@ select
     c.cell_id,
     c.series_id,
     c.latest,
-    baseline.joules_per_output_token as baseline_joules_per_output_token,
-    arm.joules_per_output_token as speculative_joules_per_output_token,
-    baseline.joules_per_output_token / nullif(arm.joules_per_output_token, 0) as energy_saving,
-    arm.usd_per_gpu_hour,
-    baseline.usd_per_million_output_tokens as baseline_usd_per_million_output_tokens,
-    arm.usd_per_million_output_tokens as speculative_usd_per_million_output_tokens,
-    baseline.usd_per_million_output_tokens / nullif(arm.usd_per_million_output_tokens, 0) as money_saving,
-    baseline.output_tokens_per_s as baseline_output_tokens_per_s,
-    arm.output_tokens_per_s as speculative_output_tokens_per_s
-from warehouse.cell_status as c
-inner join warehouse.cell_result as arm
-    on
-        c.sweep_id = arm.sweep_id
-        and c.cell_id = arm.cell_id
-        and c.hardware_id = arm.hardware_id
-left join warehouse.cell_result as baseline
-    on
-        c.sweep_id = baseline.sweep_id
-        and c.baseline_cell_id = baseline.cell_id
-        and c.hardware_id = baseline.hardware_id
+    c.baseline_joules_per_output_token,
+    c.speculative_joules_per_output_token,
+    c.baseline_joules_per_output_token / nullif(c.speculative_joules_per_output_token, 0) as energy_saving,
+    c.usd_per_gpu_hour,
+    c.baseline_usd_per_million_output_tokens,
+    c.speculative_usd_per_million_output_tokens,
+    c.baseline_usd_per_million_output_tokens / nullif(c.speculative_usd_per_million_output_tokens, 0) as money_saving,
+    c.baseline_output_tokens_per_s,
+    c.speculative_output_tokens_per_s
+from warehouse.cell_beside_baseline as c
 where
     not c.is_baseline
     and c.status = 'measured';

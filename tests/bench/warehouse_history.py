@@ -22,7 +22,7 @@ from pipeline.warehouse.database import Warehouse, open_warehouse
 from pipeline.warehouse.migrate import migrate
 from pipeline.warehouse.partitions import ensure_partitions
 from pipeline.warehouse.rows import version_sort
-from pipeline.warehouse.summaries import SUMMARIES
+from pipeline.warehouse.summaries import mark_latest
 from tests.bench.warehouse_night import Shape, write_night
 from tests.support.postgres import FAST
 from tests.support.worker_port import worker_port
@@ -120,7 +120,7 @@ def _fill(url: str, night: Path, scale: Scale) -> None:
             _copy_nights(connection, first, last)
             print(f"nights {first}-{last} of {scale.nights}", flush=True)
         every_cell = list(connection.execute(text("select cell_id from warehouse.cell")).scalars())
-        connection.execute(text((SUMMARIES / "latest.sql").read_text()), {"cells": every_cell})
+        mark_latest(connection, every_cell)
         connection.commit()
         a_prompt = scale.night.repetitions_a_night  # requests a night for each prompt of a repetition
         left = scale.requests // a_prompt - scale.night.prompts  # the last night has its own

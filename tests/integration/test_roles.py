@@ -107,6 +107,7 @@ def test_what_is_not_its_work_is_refused(as_role: Engine, statement: str) -> Non
 def test_a_reader_gets_an_answer_to_every_question_of_a_page(as_role: Engine) -> None:
     require_current(as_role)
     frames = [
+        queries.scopes(as_role),
         queries.latest_verdicts(as_role),
         queries.sweep_verdicts(as_role, "s1"),
         queries.trend_by_version(as_role),

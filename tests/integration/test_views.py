@@ -152,6 +152,51 @@ def test_a_trend_shows_both_arms_and_their_engines(engine: Engine) -> None:
     assert row["baseline_starts"] == 2
 
 
+def test_the_last_sweep_with_a_speedup_stands_for_its_release(engine: Engine) -> None:
+    for day, sweep_id in enumerate(("s1", "s2", "s3"), start=1):
+        load(engine, sweep_id=sweep_id, day=day)
+    assert queries.trend_by_version(engine, stands_for_release=True)["sweep_id"].tolist() == ["s3"]  # none has one
+    conclude(engine, sweep_id="s1", estimate=1.5)
+    conclude(engine, sweep_id="s2", estimate=1.6)
+    assert queries.trend_by_version(engine, stands_for_release=True)["latency_speedup"].tolist() == [1.6]
+    write_derived(engine, "s2", speedups=[], verdicts=[])
+    assert queries.trend_by_version(engine, stands_for_release=True)["latency_speedup"].tolist() == [1.5]
+    assert queries.latest_verdicts(engine)["sweep_id"].tolist() == ["s3"]
+
+
+def test_every_release_on_every_machine_is_stood_for(engine: Engine) -> None:
+    load(engine)
+    load(engine, sweep_id="s2", day=2, release=OLD)
+    load(engine, sweep_id="s3", day=3, hardware=build.GPU)
+    found = queries.trend_by_version(engine, stands_for_release=True)
+    assert sorted(found["sweep_id"]) == ["s1", "s2", "s3"]
+
+
+def test_a_scope_is_a_release_of_a_target_on_a_machine_the_latest_first(engine: Engine) -> None:
+    load(engine)
+    load(engine, sweep_id="again", day=2)
+    load(engine, sweep_id="old", day=3, release=OLD)
+    load(engine, sweep_id="gpu", day=4, hardware=build.GPU)
+    rows = queries.scopes(engine)[["hardware_kind", "target", "engine_version", "weights", "acceptance", "cells"]]
+    assert rows.to_numpy().tolist() == [
+        ["gpu", "tiny", "0.32.0", "real", "real", 1],
+        ["cpu", "tiny", "0.9.2", "real", "real", 1],
+        ["cpu", "tiny", "0.32.0", "real", "real", 1],
+    ]
+
+
+@pytest.mark.parametrize(
+    "other", [{"target": "t"}, {"weights": "dummy"}, {"acceptance": "synthetic"}, {"hardware_id": "h"}]
+)
+def test_verdicts_and_trend_are_of_one_scope(engine: Engine, other: dict[str, str]) -> None:
+    load(engine)
+    (scope,) = queries.scopes(engine)[["hardware_id", "target", "weights", "acceptance"]].to_dict("records")
+    assert len(queries.latest_verdicts(engine, **scope)) == 1
+    assert len(queries.trend_by_version(engine, **scope)) == 1
+    assert queries.latest_verdicts(engine, **scope | other).empty
+    assert queries.trend_by_version(engine, **scope | other).empty
+
+
 def test_a_night_counts_cells_and_verdicts(engine: Engine) -> None:
     load(engine, closing_factor=0.9)
     conclude(engine, estimate=0.5)

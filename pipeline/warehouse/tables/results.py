@@ -15,6 +15,7 @@ class CellResult(Row):
     __table_args__ = (
         CheckConstraint("status in ('measured', 'skipped', 'failed', 'quarantined')", name="status"),
         Index("cell_result_latest_idx", "hardware_id", "cell_id", postgresql_where=text("latest")),
+        Index("cell_result_stands_idx", "hardware_id", "cell_id", postgresql_where=text("stands_for_release")),
         {
             "comment": "One row a sweep, planned cell (baselines too) and hardware: what became of it over all its "
             "starts, its repetitions pooled. Derived from cell_outcome, measurement and server_start when a block is "
@@ -34,6 +35,15 @@ class CellResult(Row):
     planned_at: Mapped[datetime] = mapped_column(comment="When the sweep was planned.")
     latest: Mapped[bool] = mapped_column(
         server_default=text("true"), comment="Whether no later sweep planned this cell on this machine."
+    )
+    stands_for_release: Mapped[bool] = mapped_column(
+        server_default=text("false"),
+        comment="Whether this sweep stands for the cell's release on this machine: the last one with a latency "
+        "speedup, or where none has one, the last that planned it.",
+    )
+    newest_engine: Mapped[bool] = mapped_column(
+        server_default=text("false"),
+        comment="Whether it is the latest sweep of its series' newest release on this machine.",
     )
     status: Mapped[str] = mapped_column(
         comment="measured (at least one start measured it), quarantined, failed or skipped."
