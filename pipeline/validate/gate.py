@@ -13,6 +13,7 @@ from pipeline.errors import EnvironmentFault, SpecwatchError
 from pipeline.validate import planned, suites
 
 if TYPE_CHECKING:
+    from great_expectations import ExpectationSuite
     from great_expectations.core import ExpectationValidationResult
     from great_expectations.datasource.fluent.interfaces import Batch
     from great_expectations.datasource.fluent.postgres_datasource import PostgresDatasource
@@ -54,21 +55,34 @@ def run(url: str, load_id: str, *, block: Block) -> list[ValidationOutcome]:
 def _validate(
     datasource: "PostgresDatasource", name: str, query: str, expectations: "list[Expectation]"
 ) -> list[ValidationOutcome]:
+    """Ask first only what does not hold: one query for most of a suite; then, of that alone, in which rows."""
     from great_expectations import ExpectationSuite
 
     batch = datasource.add_query_asset(name, query=query).add_batch_definition(name).get_batch()
-    suite = ExpectationSuite(name, expectations=expectations)
-    found = batch.validate(suite, result_format=RESULT_FORMAT).results
     by_name = {_name(expectation.meta): expectation for expectation in expectations}
-    return [_outcome(batch, by_name[_name(_config(result).meta)], result) for result in found]
+    held = _results(batch, ExpectationSuite(name, expectations=expectations), result_format="BOOLEAN_ONLY")
+    broken = [by_name[key] for key, result in held.items() if not result.success]
+    if broken:
+        held |= _results(batch, ExpectationSuite(f"{name} broken", expectations=broken), result_format=RESULT_FORMAT)
+    return [_outcome(batch, by_name[key], result) for key, result in held.items()]
+
+
+def _results(
+    batch: "Batch", suite: "ExpectationSuite", *, result_format: "str | dict[str, Any]"
+) -> "dict[tuple[str, str], ExpectationValidationResult]":
+    """Return the results by the names of their expectations. Raises SpecwatchError when one could not be evaluated."""
+    found = batch.validate(suite, result_format=result_format).results  # type: ignore[arg-type]  # takes text, too
+    for result in found:
+        if result.exception_info and result.exception_info.get("raised_exception"):
+            name, subject = _name(_config(result).meta)
+            message = f"{name} on {subject} could not be evaluated: {result.exception_info}"
+            raise SpecwatchError(message)
+    return {_name(_config(result).meta): result for result in found}
 
 
 def _outcome(batch: "Batch", expectation: "Expectation", result: "ExpectationValidationResult") -> ValidationOutcome:
     config = _config(result)
     meta: Mapping[str, Any] = config.meta or {}
-    if result.exception_info and result.exception_info.get("raised_exception"):
-        message = f"{meta['name']} on {meta['subject']} could not be evaluated: {result.exception_info}"
-        raise SpecwatchError(message)
     rows = _failing_rows(result.result)
     success = bool(result.success)
     return ValidationOutcome(

@@ -26,30 +26,38 @@ with counted as (
 ),
 
 latency as (
+    -- A repetition at a time, by its whole key: a plan made just after a load knows nothing of its requests, and reads
+    -- all of them for each repetition where it may.
     select
         m.sweep_id,
         m.block_id,
         m.cell_id,
         m.hardware_id,
-        avg(r.e2e_latency_ms / r.output_tokens) filter (where m.position = 'opening') as opening_ms_per_token,
-        avg(r.e2e_latency_ms / r.output_tokens) filter (where m.position = 'closing') as closing_ms_per_token,
-        count(r.request_index) filter (where m.position = 'opening') as opening_requests,
-        count(r.request_index) filter (where m.position = 'closing') as closing_requests
+        sum(q.ms_per_token) filter (where m.position = 'opening')
+        / sum(q.requests) filter (where m.position = 'opening') as opening_ms_per_token,
+        sum(q.ms_per_token) filter (where m.position = 'closing')
+        / sum(q.requests) filter (where m.position = 'closing') as closing_ms_per_token,
+        coalesce(sum(q.requests) filter (where m.position = 'opening'), 0)::bigint as opening_requests,
+        coalesce(sum(q.requests) filter (where m.position = 'closing'), 0)::bigint as closing_requests
     from counted as m
-    left join warehouse.request as r
-        on
-            m.sweep_id = r.sweep_id
-            and m.block_id = r.block_id
-            and m.start_index = r.start_index
-            and m.attempt = r.attempt
-            and m.cell_id = r.cell_id
-            and m.repetition = r.repetition
-            and r.sweep_id = :sweep_id
-            and r.block_id = :block_id
-            and r.sweep_date = :sweep_date
-            and r.error is null
-            and r.output_tokens > 0
-            and r.e2e_latency_ms > 0
+    cross join
+        lateral (
+            select
+                sum(r.e2e_latency_ms / r.output_tokens) as ms_per_token,
+                nullif(count(*), 0) as requests
+            from warehouse.request as r
+            where
+                r.sweep_id = m.sweep_id
+                and r.block_id = m.block_id
+                and r.start_index = m.start_index
+                and r.attempt = m.attempt
+                and r.cell_id = m.cell_id
+                and r.repetition = m.repetition
+                and r.sweep_date = :sweep_date
+                and r.error is null
+                and r.output_tokens > 0
+                and r.e2e_latency_ms > 0
+        ) as q
     group by
         m.sweep_id,
         m.block_id,

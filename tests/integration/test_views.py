@@ -1,16 +1,18 @@
 """What the views answer, with arithmetic small enough to see."""
 
 from dataclasses import replace
+from datetime import date
 from math import log
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from pipeline.domain.engine import Engine as VllmRelease
 from pipeline.warehouse import queries
 from pipeline.warehouse.derived import write_derived
 from pipeline.warehouse.load import stage
 from pipeline.warehouse.publish import publish
+from pipeline.warehouse.summaries import SUMMARIES
 from tests.support import warehouse as build
 
 ARM = build.cell().cell_id
@@ -76,6 +78,16 @@ def test_noise_floor_takes_the_last_attempt_of_a_reopened_block(engine: Engine) 
         ),
     )
     assert queries.noise_floor(engine).iloc[0]["aa_log_ratio"] == pytest.approx(log(1000 / 2000))
+
+
+def test_summarizing_a_fresh_night_finds_each_repetition_by_its_whole_key(engine: Engine) -> None:
+    load(engine)
+    select = (SUMMARIES / "aa_pair.sql").read_text().rstrip().removesuffix(";")
+    bound = {"sweep_id": "s1", "block_id": "b1", "sweep_date": date(2026, 1, 1)}
+    with engine.begin() as connection:
+        connection.execute(text("set local enable_seqscan = off"))  # which it may do with so few rows
+        plan = "\n".join(connection.execute(text(f"explain {select}"), bound).scalars())
+    assert "(cell_id = m.cell_id) AND (repetition = m.repetition) AND (sweep_date = " in plan
 
 
 def test_a_missing_closing_baseline_is_null_not_zero(engine: Engine) -> None:
