@@ -6,10 +6,13 @@ from typing import Any
 
 from pipeline.cli.output import progress_bar, say, say_json, table, tell
 from pipeline.domain.engine import Engine, version_kind
-from pipeline.engines.capability import everything, requirement
+from pipeline.domain.method import Method
+from pipeline.engines.capability import METHODS, everything, needs, requirement, unsupported
 from pipeline.engines.install import InstalledEngine, install, installed
 from pipeline.engines.kept import KeptEngine, kept_engines, prune
-from pipeline.engines.rulings import Ruling
+from pipeline.engines.packages import add
+from pipeline.engines.registry import load_registry
+from pipeline.engines.rulings import Ruling, unread
 from pipeline.engines.versions import resolve_versions
 from pipeline.errors import EXIT_DONE, EnvironmentFault, UserError
 from pipeline.settings import Settings, load_settings
@@ -37,6 +40,9 @@ def _list(arguments: Any, settings: Settings) -> None:
     if arguments.json:
         say_json([_kept_document(kept) for kept in found])
         return
+    if not found:
+        say(f"no engine is installed in {settings.engines}: specwatch engines install latest")
+        return
     rows = [
         (
             *(kept.installed.engine.version, kept.installed.engine.platform, kept.installed.packages.get("torch")),
@@ -49,34 +55,59 @@ def _list(arguments: Any, settings: Settings) -> None:
 
 
 def _install(arguments: Any, settings: Settings) -> None:
+    for name in arguments.methods or ():
+        if name not in METHODS:
+            message = f"the registry knows no method {name!r}; it knows {', '.join(sorted(METHODS))}"
+            raise UserError(message)
+    documents = []
     for version in _versions(arguments):
         engine = Engine(version=version, platform=arguments.platform or _platform())
         with progress_bar(engine.engine_id) as (_, report):
             made = install(engine, root=settings.engines, report=report)
-        say_json(_document(made)) if arguments.json else say(f"{engine.engine_id} at {made.python}")
+            made = add(made, needs(engine, arguments.methods or ()), root=settings.engines, report=report)
+        documents.append(_document(made))
+        if not arguments.json:
+            say(f"{engine.engine_id} at {made.python}")
+    if arguments.json:  # a range: a list; one release: an object
+        say_json(documents if version_kind(arguments.version) in ("range", "last") else documents[0])
 
 
 def _show(arguments: Any, settings: Settings) -> None:
     (version,) = _versions(arguments)[-1:]
     engine = Engine(version=version, platform=arguments.platform or _platform())
-    needs, found = requirement(engine), installed(engine, root=settings.engines)
+    wanted, found = requirement(engine), installed(engine, root=settings.engines)
     rulings = everything(engine)
     if arguments.json:
         say_json(
             {
                 "engine": engine.engine_id,
                 "installed": str(found.python) if found else None,
-                "needs": needs.model_dump(exclude={"versions", "platform"}) if needs else None,
+                "read": _read(engine),
+                "needs": wanted.model_dump(exclude={"versions", "platform"}) if wanted else None,
             }
             | {str(group): {name: _ruling(ruling) for name, ruling in of.items()} for group, of in rulings.items()}
         )
         return
     say(f"{engine.engine_id}: {f'installed at {found.python}' if found else 'not installed here'}")
-    if needs:
-        cuda = f", CUDA {needs.cuda}, driver {needs.driver}" if needs.cuda else ""
-        say(f"needs torch {needs.torch}{cuda}, Python {needs.python}")
+    if unknown := _read(engine):
+        say(unknown)
+    if wanted:
+        cuda = f", CUDA {wanted.cuda}, driver {wanted.driver}" if wanted.cuda else ""
+        say(f"needs torch {wanted.torch}{cuda}, Python {wanted.python}")
     for group, of in rulings.items():
         table((group, "here", ""), [(name, *_row(ruling)) for name, ruling in of.items()])
+
+
+def _read(engine: Engine) -> str | None:
+    """Say that nobody read this release, where that is so: its tables then hold what is likely, not what is known."""
+    registry = load_registry()
+    if unread(engine.version):
+        return (
+            f"newer than {registry.read_up_to}, the last release that the registry knows: what it refuses is not known"
+        )
+    if unsupported(engine, Method("none", "none"), temperature=0.0):
+        return f"older than {registry.read_from}, the first release that the registry knows: never planned"
+    return None
 
 
 def _resolve(arguments: Any, _settings: Settings) -> None:
@@ -105,6 +136,9 @@ def _prune(arguments: Any, settings: Settings) -> None:
                 for p in done
             ]
         )
+        return
+    if not done:
+        say(f"no engine is installed in {settings.engines}: there is nothing to prune")
         return
     word = "would be removed" if arguments.dry_run else "removed"
     rows = [
@@ -136,7 +170,7 @@ def _row(ruling: Ruling) -> tuple[str, str | None]:
 
 
 def _ruling(ruling: Ruling) -> dict[str, str | None]:
-    return {"state": ruling.state, "to": ruling.to, "reason": ruling.reason}
+    return {"state": ruling.state, "to": ruling.to, "reason": ruling.reason, "source": ruling.source}
 
 
 def _mib(size: int) -> str:

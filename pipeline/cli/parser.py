@@ -60,6 +60,7 @@ def _measuring(commands: "Commands") -> None:
     engines.add_argument("action", choices=["list", "install", "show", "resolve", "prune"])
     engines.add_argument("version", nargs="?", help="a release (0.32.0), latest, last 5, or a range (>=0.27,<0.33)")
     engines.add_argument("--platform", choices=["cpu", "cuda"], help="default: cuda where a GPU is, else cpu")
+    engines.add_argument("--methods", nargs="+", metavar="M", help="install: also the packages that these methods need")
     engines.add_argument("--days", type=float, default=30, metavar="N", help="prune: keep what was used since")
     engines.add_argument("--keep", nargs="+", metavar="V", help="prune: keep these, beside those that matrices name")
     engines.add_argument("--dry-run", action="store_true", help="prune: only say what would go")

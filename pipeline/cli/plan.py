@@ -22,6 +22,7 @@ def run(arguments: Any) -> int:
     _head(found)
     for planned in found.blocks:
         _block(planned)
+    _first_use(found)
     _foot(found)
     return EXIT_DONE
 
@@ -91,6 +92,16 @@ def _foot(found: Preview) -> None:
     )
 
 
+def _first_use(found: Preview) -> None:
+    """Say what is not here yet: it costs time, disk and sometimes a permission before anything is measured."""
+    if found.installs:
+        say(f"\nto install at first use: {', '.join(found.installs)}")
+    for fetch in found.fetches:
+        size = f" ({_gib(fetch.size_bytes)})" if fetch.size_bytes is not None else ""
+        terms = "; gated: accept its terms on its hub page, then set HF_TOKEN" if fetch.gated else ""
+        say(f"to fetch at first use: {fetch.source}{size}{terms}")
+
+
 def _cells(found: Preview) -> int:
     return sum(
         len(start.cells) for planned in found.blocks for start in planned.block.starts if start.position == "arm"
@@ -108,6 +119,8 @@ def _document(found: Preview) -> dict[str, Any]:
         "hardware": {"name": found.accelerator, "memory_bytes": found.memory_bytes},
         "budget_hours": found.budget_hours,
         "estimated_s": round(found.seconds),
+        "installs": list(found.installs),
+        "fetches": [{name: getattr(fetch, name) for name in fetch.__slots__} for fetch in found.fetches],
         "blocks": [_block_document(planned) for planned in found.blocks],
     }
 

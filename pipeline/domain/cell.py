@@ -13,7 +13,7 @@ Arrival = Literal["closed", "poisson", "fixed"]  # closed: a loop; poisson and f
 # Factors that came later enter the hash only where they differ from what was measured before they existed: a cell that
 # was measured in 2026 keeps its id.
 _LATER: dict[str, Any] = {"arrival": "closed", "request_rate": None, "prompt_tokens": None, "guided": False}
-_LATER_SETTINGS = ("attention_backend", "kv_cache_memory_bytes")  # the same, of the server
+_LATER_SETTINGS = ("attention_backend", "kv_cache_memory_bytes", "thinking")  # the same, of the server
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class ServerSettings:
     kv_cache_gib: int = 1  # VLLM_CPU_KVCACHE_SPACE; has no effect on CUDA
     attention_backend: str | None = None  # in vLLM's words, such as FLASH_ATTN; None: vLLM chooses
     kv_cache_memory_bytes: int | None = None  # CUDA: alike in every arm; None: what the share of the GPU leaves
+    thinking: bool | None = None  # of a target that can think before it answers; None: as its chat template has it
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings as a JSON object; those that came later only where they are set."""

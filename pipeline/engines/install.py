@@ -79,7 +79,7 @@ def lock_path(engine: Engine, *, root: Path) -> Path:
 def _install(engine: Engine, *, root: Path, report: Report, environ: dict[str, str]) -> None:
     directory = root / engine.engine_id
     root.mkdir(parents=True, exist_ok=True)
-    with _locked(lock_path(engine, root=root), report=report) as lock:
+    with locked(lock_path(engine, root=root), report=report) as lock:
         if installed(engine, root=root):  # another installer made it while we waited
             return
         if directory.exists():
@@ -133,15 +133,16 @@ def _make(engine: Engine, *, directory: Path, report: Report, lock: int, environ
         error = explain(failed, what=what, directory=directory, python=sys.version.split()[0], environ=environ)
         shutil.rmtree(directory, ignore_errors=True)
         raise error from failed
-    packages = _packages(python, environ=environ)
+    packages = list_packages(python, environ=environ)
     seconds = round(time.monotonic() - started, 1)
     marker = {
         "engine": {"version": engine.version, "platform": engine.platform},
         "python": sys.version.split()[0],
         "packages": packages,
         "seconds": seconds,
+        "size_bytes": measure(directory),
     }
-    _write_atomically(directory / MARKER, text=json.dumps(marker, indent=2, sort_keys=True) + "\n")
+    write_atomically(directory / MARKER, text=json.dumps(marker, indent=2, sort_keys=True) + "\n")
     report(f"installed {what} in {seconds:.0f} s ({len(packages)} packages)")
 
 
@@ -173,7 +174,8 @@ def _install_packages(engine: Engine, *, directory: Path, report: Report, lock: 
     run(from_index)
 
 
-def _packages(python: str, *, environ: Mapping[str, str]) -> dict[str, str]:
+def list_packages(python: str, *, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what is installed beside `python`: distribution name -> version. Raises EnvironmentFault."""
     listed = ask_uv(["pip", "list", "--python", python, "--format", "json", "--quiet"], environ=environ)
     if listed is None:
         message = f"{python} was installed, but its packages cannot be listed: remove its directory and install again."
@@ -181,14 +183,30 @@ def _packages(python: str, *, environ: Mapping[str, str]) -> dict[str, str]:
     return {entry["name"]: entry["version"] for entry in json.loads(listed)}
 
 
-def _write_atomically(path: Path, *, text: str) -> None:
+def measure(directory: Path) -> int:
+    """Return the bytes that the files below `directory` take on disk; a file with several names counts once."""
+    total, seen = 0, set()
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            try:
+                status = os.lstat(os.path.join(folder, name))  # noqa: PTH118 - twice as fast over 20,000 files
+            except FileNotFoundError:
+                continue
+            if status.st_ino not in seen:
+                seen.add(status.st_ino)
+                total += status.st_blocks * 512
+    return total
+
+
+def write_atomically(path: Path, *, text: str) -> None:
+    """Write `path` so that nobody ever reads half of it."""
     temporary = path.with_suffix(".tmp")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(path)
 
 
 @contextmanager
-def _locked(path: Path, *, report: Report) -> Iterator[int]:
+def locked(path: Path, *, report: Report) -> Iterator[int]:
     """Hold the lock at `path`; while another installer holds it, say so every ten seconds."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:

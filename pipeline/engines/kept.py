@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.domain.engine import Engine
-from pipeline.engines.install import MARKER, InstalledEngine, list_installed, lock_path
+from pipeline.engines.install import MARKER, InstalledEngine, list_installed, lock_path, measure
 
 USED = "last-used"  # its time of change is when a server was last started from the engine
 _DAY_S = 86400.0
@@ -21,7 +21,8 @@ class KeptEngine:
     """One installed engine and what it costs."""
 
     installed: InstalledEngine
-    size_bytes: int  # of the environment; files that other engines share (hard links of uv's cache) count in each
+    size_bytes: int  # of the environment as it was made, without bytecode that Python wrote since; files that other
+    # engines share (hard links of uv's cache) count in each
     cache_bytes: int  # of its compile caches
     last_used_s: float  # Unix time; of the installation, where nothing was started since
 
@@ -112,24 +113,9 @@ def _last_used(directory: Path) -> float:
 
 
 def _size(directory: Path) -> int:
-    """Bytes on disk below `directory`, each file once; 0 when it is not there."""
+    """Bytes on disk below `directory`, each file once: as its marker says, else counted; 0 when it is not there."""
     try:
         known = json.loads((directory / MARKER).read_text(encoding="utf-8")).get("size_bytes")
     except (OSError, ValueError, AttributeError):
         known = None
     return int(known) if isinstance(known, int) else measure(directory)
-
-
-def measure(directory: Path) -> int:
-    """Return the bytes that the files below `directory` take on disk."""
-    total, seen = 0, set()
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            try:
-                status = os.lstat(os.path.join(folder, name))  # noqa: PTH118 - twice as fast over 20,000 files
-            except FileNotFoundError:
-                continue
-            if status.st_ino not in seen:
-                seen.add(status.st_ino)
-                total += status.st_blocks * 512
-    return total

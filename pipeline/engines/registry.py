@@ -4,6 +4,8 @@ import functools
 from pathlib import Path
 from typing import Annotated, Any, Self
 
+from packaging.requirements import InvalidRequirement
+from packaging.requirements import Requirement as PackageRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -31,6 +33,14 @@ def _version(text: str) -> str:
     return text
 
 
+def _requirement(text: str) -> str:
+    try:
+        PackageRequirement(text)
+    except InvalidRequirement as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
 Specifiers = Annotated[str, AfterValidator(_specifiers)]
 Release = Annotated[str, AfterValidator(_version)]
 
@@ -46,6 +56,7 @@ class Refusal(_Record):
     versions: Specifiers = ""
     platform: Platform | None = None
     speculating: bool = False
+    methods: tuple[str, ...] = ()  # none listed: any
     from_index: bool = False
     source: str | None = None  # None: the entry's
 
@@ -58,6 +69,14 @@ class Renaming(_Record):
     convert: Conversion | None = None
 
 
+class Need(_Record):
+    """A package that some releases want for a method and do not bring."""
+
+    versions: Specifiers
+    package: Annotated[str, AfterValidator(_requirement)]  # as pip writes it, pinned
+    note: str | None = None
+
+
 class Entry(_Record):
     """One method, key, value, flag, variable, sampling parameter or GPU."""
 
@@ -68,7 +87,7 @@ class Entry(_Record):
     refused: tuple[Refusal, ...] = ()
     methods: tuple[str, ...] = ()
     draft: bool = False
-    needs: str | None = None  # a package that the release does not bring
+    needs: tuple[Need, ...] = ()
     note: str | None = None
 
 
@@ -85,13 +104,14 @@ class Requirement(_Record):
 
 
 class Settled(_Record):
-    """A start-up fact that the platform's code settles, whatever the log says."""
+    """A start-up fact that the platform's code settles: whatever the log says, or only where it says nothing."""
 
     platform: Platform
     versions: Specifiers
     fact: str
     value: bool | str
     source: str
+    where_silent: bool = False
 
 
 class Speculation(_Record):
@@ -103,6 +123,7 @@ class Speculation(_Record):
 class Registry(_Record):
     """All of registry.yaml."""
 
+    read_from: Release
     read_up_to: Release
     sources: dict[str, str]
     speculation: Speculation
@@ -126,9 +147,11 @@ class Registry(_Record):
 
     @model_validator(mode="after")
     def _methods_are_listed(self) -> Self:
-        for key, entry in self.keys.items():
-            if strange := set(entry.methods) - self.methods.keys():
-                message = f"key {key!r} names the methods {sorted(strange)}, which are not listed"
+        named = [(f"key {key!r}", entry.methods) for key, entry in self.keys.items()]
+        named += [(f"sampling {key!r}", refusal.methods) for key, e in self.sampling.items() for refusal in e.refused]
+        for where, methods in named:
+            if strange := set(methods) - self.methods.keys():
+                message = f"{where} names the methods {sorted(strange)}, which are not listed"
                 raise ValueError(message)
         return self
 

@@ -29,6 +29,7 @@ class Ruling:
     to: str | None = None  # of a renaming
     of: Literal["name", "value"] = "name"  # what is renamed
     convert: Conversion | None = None
+    source: str | None = None  # of what is not refused: how we know
 
     @property
     def refused(self) -> bool:
@@ -99,20 +100,45 @@ def within(specifiers: str, version: Version) -> bool:
     return _specifiers(specifiers).contains(version)
 
 
-def rule(engine: Engine, group: Group, name: str, *, speculating: bool = False) -> Ruling:
-    """Return the ruling on `name`. What the package index has of a release matters only where we install it."""
-    installed = engine.python is None and not engine.external
+def rule(engine: Engine, group: Group, name: str, *, speculating: bool = False, method: str | None = None) -> Ruling:
+    """Return the ruling on `name`, with `method` where that matters; None: what holds for all of them.
+
+    What the package index has of a release matters only where we install it.
+    """
     return _ruled(
-        group, name, version=engine.version, platform=engine.platform, speculating=speculating, installed=installed
+        group,
+        name,
+        version=engine.version,
+        platform=engine.platform,
+        speculating=speculating,
+        installed=engine.python is None and not engine.external,
+        method=method,
     )
 
 
 @functools.cache
-def _ruled(group: Group, name: str, *, version: str, platform: Platform, speculating: bool, installed: bool) -> Ruling:
+def _ruled(
+    group: Group,
+    name: str,
+    *,
+    version: str,
+    platform: Platform,
+    speculating: bool,
+    installed: bool,
+    method: str | None,
+) -> Ruling:
     entry = getattr(load_registry(), group).get(name)
     if entry is None:
         return SUPPORTED if group in ("hardware", "sampling", "environment") else _unknown(version, name)
-    return _judge(entry, name=name, version=version, platform=platform, speculating=speculating, installed=installed)
+    return _judge(
+        entry,
+        name=name,
+        version=version,
+        platform=platform,
+        speculating=speculating,
+        installed=installed,
+        method=method,
+    )
 
 
 @functools.cache
@@ -130,6 +156,7 @@ def _judge(
     platform: Platform,
     speculating: bool = False,
     installed: bool = True,
+    method: str | None = None,
 ) -> Ruling:
     """Renamed, else refused for a stated reason, else not there yet or no more, else supported."""
     release = release_of(version)
@@ -137,9 +164,9 @@ def _judge(
         return Ruling("refused", f"{version!r} is not a release number such as 0.32.0")
     for renaming in entry.renamed:
         if within(renaming.versions, release):
-            return Ruling("renamed", entry.note, to=renaming.to, convert=renaming.convert)
+            return Ruling("renamed", entry.note, to=renaming.to, convert=renaming.convert, source=_source(entry.source))
     refusal = _refused(
-        entry.refused,
+        [told for told in entry.refused if not told.methods or method in told.methods],
         source=entry.source,
         version=version,
         platform=platform,
@@ -152,7 +179,23 @@ def _judge(
         return Ruling("refused", f"{name} came with {entry.since} ({_source(entry.source)})")
     if entry.until and (release >= Version(entry.until) or _is_of(release, entry.until)):
         return Ruling("refused", f"{name} was removed in {entry.until} ({_source(entry.source)}){_aside(entry)}")
-    return Ruling("supported", entry.note)
+    return Ruling("supported", _notes(entry, release), source=_source(entry.source))
+
+
+def _notes(entry: Entry, release: Version) -> str | None:
+    """What is worth knowing of something that works: a note, what it needs, and with which methods it does not."""
+    said = [entry.note] if entry.note else []
+    said += [
+        f"needs {need.package}" + (f" ({need.note})" if need.note else "")
+        for need in entry.needs
+        if within(need.versions, release)
+    ]
+    said += [
+        f"not with {', '.join(refusal.methods)}: {refusal.reason}"
+        for refusal in entry.refused
+        if refusal.methods and within(refusal.versions, release)
+    ]
+    return "; ".join(said) or None
 
 
 def _refused(
@@ -182,11 +225,16 @@ def _is_of(release: Version, named: str) -> bool:
     return release.base_version == Version(named).base_version
 
 
+def unread(version: str) -> bool:
+    """Return whether a release is newer than what the registry was read from."""
+    release = release_of(version)
+    return release is not None and release > Version(load_registry().read_up_to)
+
+
 def _unknown(version: str, name: str) -> Ruling:
     """What nobody read of a release that is newer than the registry is left to vLLM."""
     registry = load_registry()
-    release = release_of(version)
-    if release and release > Version(registry.read_up_to):
+    if unread(version):
         return SUPPORTED
     return Ruling("refused", f"no release up to {registry.read_up_to} has {name}")
 

@@ -32,6 +32,7 @@ _ASYNC = re.compile(
 _ATTENTION = re.compile(
     r"Using (?:AttentionBackendEnum\.)?([A-Z][A-Z0-9_]+) (?:attention )?backend"
     r"|Using (Flash Attention|FlashInfer|Triton Attention|Torch SDPA) backend"
+    r"|Using \w+ KV cache layout for ([A-Z][A-Z0-9_]+) backend"  # 0.27 and 0.28 name the one for CPU only here
 )
 _EAGER = re.compile(r"\benforce_eager=(True|False)")
 _GRAPHS = re.compile(r"'cudagraph_mode': <CUDAGraphMode\.(\w+)|setting cudagraph_mode=(?:CUDAGraphMode\.)?(\w+)")

@@ -124,6 +124,7 @@ class ServerEntry(Entry):
     kv_cache_gib: Positive = 1
     attention_backend: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None  # in vLLM's words
     kv_cache_memory_bytes: Positive | None = None  # alike in every arm
+    thinking: bool | None = None  # enable_thinking of the chat template; None: as the template has it
 
 
 class HardwareEntry(Entry):

@@ -28,6 +28,13 @@ def shipped() -> Mapping[str, tuple[str, Shape]]:
     return found
 
 
+@cache
+def gated() -> frozenset[str]:
+    """Return the hub ids, among those of shapes.yaml, that the hub gives only to who accepted their terms."""
+    entries = YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))
+    return frozenset(entry["hub"] for entry in entries.values() if entry.get("gated"))
+
+
 def shape_of(model: Model, *, directory: Path | None) -> Shape | None:
     """Return the sizes of `model`: of `directory` when it is on this machine, completed by those we ship.
 

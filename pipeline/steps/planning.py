@@ -200,5 +200,11 @@ def unfinished(settings: Settings, expansion: Expansion) -> str | None:
 def _reason(cell: Cell, *, hardware: Hardware | None) -> str | None:
     if cell.engine.external and cell.method.name not in dict(cell.engine.external):
         return f"no external server is named for arm {cell.method.name}"
-    flags = flags_of(cell.server, engine=cell.engine)
-    return unsupported(cell.engine, cell.method, temperature=cell.temperature, flags=flags, hardware=hardware)
+    return unsupported(
+        cell.engine,
+        cell.method,
+        temperature=cell.temperature,
+        sampling=("guided",) if cell.guided else (),
+        flags=flags_of(cell.server, engine=cell.engine),
+        hardware=hardware,
+    )

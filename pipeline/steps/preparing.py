@@ -11,8 +11,9 @@ from typing import Any
 from pipeline.domain.block import Block
 from pipeline.domain.hardware import Hardware
 from pipeline.domain.model import Model, ResolvedModel
-from pipeline.engines.capability import driver_refusal
+from pipeline.engines.capability import driver_refusal, needs
 from pipeline.engines.install import InstalledEngine, install
+from pipeline.engines.packages import add
 from pipeline.errors import EnvironmentFault, SpecwatchError
 from pipeline.models.pair import check_pair
 from pipeline.models.resolve import resolve
@@ -41,7 +42,7 @@ def prepare(block: Block, *, settings: Settings, report: Callable[[str], None]) 
     Raises UserError for a release or model that does not exist, or a draft with another tokenizer; EnvironmentFault
     when the machine cannot.
     """
-    engine = install(block.engine, root=settings.engines, report=report)
+    engine = complete_engine(block, settings=settings, report=report)
 
     def resolved(model: Model) -> ResolvedModel:
         return resolve(model, root=settings.models, engine_python=engine.python, report=report)
@@ -58,6 +59,21 @@ def prepare(block: Block, *, settings: Settings, report: Callable[[str], None]) 
             warnings.add(warning)
             report(f"warning: {warning}")
     return Prepared(engine=engine, target=target, drafts=drafts)
+
+
+def complete_engine(block: Block, *, settings: Settings, report: Callable[[str], None]) -> InstalledEngine:
+    """Install the engine, and what its arms want beside it. An arm whose package cannot be had fails alone."""
+    engine = install(block.engine, root=settings.engines, report=report)
+    try:
+        return add(
+            engine,
+            needs(block.engine, [start.method.method for start in block.starts]),
+            root=settings.engines,
+            report=report,
+        )
+    except EnvironmentFault as error:
+        report(f"warning: {error}")
+        return engine
 
 
 def host_of(hardware: Hardware, models: tuple[ResolvedModel, ...], packages: dict[str, str]) -> Host:

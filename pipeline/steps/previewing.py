@@ -1,16 +1,25 @@
 """What a matrix would measure, before anything is spent: every arm's command, its memory, its time. Changes nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.domain.block import Block, PlannedStart
 from pipeline.domain.cell import Cell
+from pipeline.domain.engine import Engine
 from pipeline.domain.model import Model, ResolvedModel
 from pipeline.engines.argv import build
+from pipeline.engines.capability import needs
+from pipeline.engines.install import InstalledEngine, installed
+from pipeline.engines.packages import missing
+from pipeline.engines.registry import load_registry
+from pipeline.engines.rulings import unread
+from pipeline.errors import UserError
+from pipeline.models.hub import HUB_ID
 from pipeline.models.pair import ratio_warning
-from pipeline.plan.estimate import Basis
+from pipeline.models.shapes import gated
+from pipeline.plan.estimate import Basis, weight_bytes
 from pipeline.plan.fit import Fit, fit
 from pipeline.settings import Settings, load_settings
 from pipeline.steps.forecasting import Forecast, forecast
@@ -41,6 +50,15 @@ class PlannedBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetch:
+    """A model that the first use fetches from the hub."""
+
+    source: str
+    size_bytes: int | None  # of its weights; None where no shape says it
+    gated: bool  # only for who accepted its terms
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """A whole plan."""
 
@@ -50,6 +68,8 @@ class Preview:
     memory_bytes: int | None
     budget_hours: float | None
     blocks: tuple[PlannedBlock, ...]
+    installs: tuple[str, ...] = ()  # engine ids that are not here yet
+    fetches: tuple[Fetch, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -72,7 +92,24 @@ def preview(matrix: str, *, overrides: Mapping[str, Any]) -> Preview:
         memory_bytes=accelerator.memory_bytes if accelerator else None,
         budget_hours=expansion.budget_gpu_hours,
         blocks=tuple(_planned(block, known=known, settings=settings) for block in blocks),
+        installs=tuple(dict.fromkeys(block.engine.engine_id for block in blocks if _is_to_install(block, settings))),
+        fetches=tuple(_fetches(blocks, known=known)),
     )
+
+
+def _is_to_install(block: Block, settings: Settings) -> bool:
+    engine = block.engine
+    if not block.starts or engine.python is not None or engine.external:
+        return False
+    return installed(engine, root=settings.engines) is None
+
+
+def _fetches(blocks: Sequence[Block], *, known: Forecast) -> Iterator[Fetch]:
+    """Every hub model that a start needs and that is not on this machine, once."""
+    wanted = (m for b in blocks for start in b.starts for m in (b.target, start.method.draft) if m is not None)
+    for model in dict.fromkeys(wanted):
+        if HUB_ID.match(model.source) and known.places.get(model) is None:
+            yield Fetch(model.source, weight_bytes(known.shape(model)), gated=model.source in gated())
 
 
 def _planned(block: Block, *, known: Forecast, settings: Settings) -> PlannedBlock:
@@ -82,8 +119,45 @@ def _planned(block: Block, *, known: Forecast, settings: Settings) -> PlannedBlo
         arms=arms,
         seconds=sum(arm.seconds for arm in arms),
         basis=known.clock.basis(block),
-        warnings=tuple(dict.fromkeys(warning for arm in arms for warning in _warnings(block, arm, known=known))),
+        warnings=tuple(
+            dict.fromkeys(
+                (
+                    *_engine_warnings(block, settings=settings),
+                    *(warning for arm in arms for warning in _warnings(block, arm, known=known)),
+                )
+            )
+        ),
     )
+
+
+def _engine_warnings(block: Block, *, settings: Settings) -> Iterator[str]:
+    engine = block.engine
+    if not block.starts:
+        return
+    if unread(engine.version):
+        yield (
+            f"{engine.version} is newer than {load_registry().read_up_to}, the last release that the registry knows: "
+            "what it refuses is not known"
+        )
+    if engine.external:
+        return
+    try:
+        found = installed(engine, root=settings.engines)
+    except UserError as error:  # the plan may be for another machine
+        yield str(error)
+        return
+    for method in dict.fromkeys(start.method.method for start in block.starts):
+        for package in needs(engine, [method]):
+            yield from _package_warning(method, package, engine=engine, found=found)
+
+
+def _package_warning(method: str, package: str, *, engine: Engine, found: InstalledEngine | None) -> Iterator[str]:
+    if found is not None and not missing(found, [package]):
+        return
+    if engine.python is not None:
+        yield f"{method} needs {package}, which {engine.python} does not hold: install it there"
+    else:
+        yield f"{method} needs {package}: it is added to the engine when the block is prepared, which takes a compiler"
 
 
 def _arm(block: Block, start: PlannedStart, *, known: Forecast, settings: Settings) -> Arm:

@@ -14,7 +14,8 @@ from pipeline.domain.engine import EngineFacts
 from pipeline.domain.server_start import Failure, ServerStart
 from pipeline.drive.client import Load, drain, drive, warm_up
 from pipeline.engines.argv import redact
-from pipeline.engines.capability import settled
+from pipeline.engines.capability import settle
+from pipeline.engines.packages import cuda_of
 from pipeline.engines.startup_log import read as read_log
 from pipeline.engines.startup_log import with_draft_memory
 from pipeline.logs import about
@@ -176,14 +177,15 @@ def compress_logs(attempts: Iterable[Path]) -> None:
 
 
 def _facts(bench: "Bench", todo: Todo, log: Path) -> EngineFacts:
-    """What the log says, what the platform's code settles, and the torch that is installed beside it."""
+    """What the log says, what the platform's code settles, and the torch and CUDA that are installed beside it."""
     engine = bench.block.engine
     if engine.external:
         return EngineFacts(vllm_version=engine.version)
-    found = replace(read_log(_text(log)), torch_version=bench.prepared.engine.packages.get("torch"))
+    packages = bench.prepared.engine.packages
+    found = replace(read_log(_text(log)), torch_version=packages.get("torch"), cuda_version=cuda_of(packages))
     if found.vllm_version is None:
         return found
-    found = replace(found, **settled(engine))  # type: ignore[arg-type]  # fields by name
+    found = settle(found, engine=engine)
     return with_draft_memory(found, baseline=_baseline(bench)) if todo.start.method.draft else found
 
 

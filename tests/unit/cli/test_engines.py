@@ -111,3 +111,34 @@ def test_prune_keeps_what_matrices_name_and_says_what_goes(
     assert main(what) == 0
     assert "a matrix names it" in capsys.readouterr().out
     assert sorted(path.name for path in root.glob("*-cpu")) == ["0.22.0-cpu", "0.27.0-cpu"]
+
+
+def test_a_range_is_installed_as_one_json_list_and_a_method_brings_its_packages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted: list[tuple[str, ...]] = []
+
+    def add(engine: InstalledEngine, packages: tuple[str, ...], **_: Any) -> InstalledEngine:
+        wanted.append(packages)
+        return engine
+
+    monkeypatch.setattr(engines, "install", lambda *_, **__: FOUND)
+    monkeypatch.setattr(engines, "add", add)
+    monkeypatch.setattr(engines, "resolve_versions", lambda *_, **__: ("0.31.0", "0.32.0"))
+    assert main(["engines", "install", "last 2", "--json", "--methods", "suffix"]) == 0
+    assert [entry["engine"] for entry in json.loads(capsys.readouterr().out)] == ["0.32.0-cpu", "0.32.0-cpu"]
+    assert wanted == [("arctic-inference==0.1.1",)] * 2
+    assert main(["engines", "install", "0.32.0", "--methods", "telepathy"]) == 2
+    assert "no method 'telepathy'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("action", ["list", "prune"])
+def test_where_nothing_is_installed_it_says_so(action: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["engines", action]) == 0
+    assert "no engine is installed in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("version", "words"), [("0.40.0", "newer than 0.33.0"), ("0.6.0", "older than 0.8.5")])
+def test_show_says_when_nobody_read_the_release(version: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["engines", "show", version]) == 0
+    assert words in capsys.readouterr().out

@@ -74,3 +74,12 @@ def test_a_script_reads_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     for start in block["starts"]:
         assert start["fit"]["state"] == "fits"
         assert start["argv"]
+
+
+def test_what_has_to_be_fetched_first_is_told_and_a_gate_with_its_key(capsys: pytest.CaptureFixture[str]) -> None:
+    said = shown(TALK, capsys)
+    assert "to install at first use: 0.32.0-cuda" in said
+    assert "meta-llama/Llama-3.1-8B-Instruct (15.0 GiB); gated: accept its terms" in said
+    document = json.loads(shown(TALK, capsys, "--json"))
+    assert document["installs"] == ["0.32.0-cuda"]
+    assert document["fetches"][0]["gated"] is True

@@ -11,7 +11,7 @@ from pipeline.domain.cell import ServerSettings
 from pipeline.domain.engine import Engine
 from pipeline.domain.method import Method
 from pipeline.domain.model import Model, ResolvedModel, Weights
-from pipeline.engines.argv import REDACTED, build, environment, redact
+from pipeline.engines.argv import COMPILE_CACHES, REDACTED, build, environment, redact
 from pipeline.errors import UserError
 from tests.support.fake_vllm.engine import make_fake_engine
 
@@ -148,6 +148,22 @@ def test_the_attention_backend_is_a_flag_and_before_that_a_variable() -> None:
 def test_the_kv_cache_can_be_made_alike_in_every_arm() -> None:
     assert value(argv(CUDA, server=ServerSettings(kv_cache_memory_bytes=1000)), "--kv-cache-memory-bytes") == "1000"
     assert "--kv-cache-memory-bytes" not in argv(CUDA)
+
+
+def test_whether_a_target_thinks_is_told_to_its_chat_template() -> None:
+    told = argv(CUDA, server=ServerSettings(thinking=False))
+    assert value(told, "--default-chat-template-kwargs") == '{"enable_thinking":false}'
+    assert "--default-chat-template-kwargs" not in argv(CUDA)
+
+
+def test_every_compile_cache_belongs_to_one_engine(tmp_path: Path) -> None:
+    def caches(engine: Engine) -> set[str]:
+        told = environment(engine, server=ServerSettings(), cache_root=tmp_path)
+        return {told[name] for name in (*COMPILE_CACHES, "VLLM_CACHE_ROOT")}
+
+    assert len(caches(CPU)) == 5
+    assert not caches(CPU) & caches(Engine("0.31.0", "cpu"))
+    assert all(str(tmp_path / "0.32.0-cpu") in path for path in caches(CPU))  # so that prune takes them along
 
 
 def test_dummy_weights_are_made_up_by_the_loader() -> None:

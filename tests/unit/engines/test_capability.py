@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipeline.domain.engine import Engine, Platform
+from pipeline.domain.engine import Engine, EngineFacts, Platform
 from pipeline.domain.hardware import Hardware
 from pipeline.domain.method import Method
 from pipeline.domain.model import Model
-from pipeline.engines.capability import driver_refusal, everything, requirement, settled, unsupported
+from pipeline.engines.capability import driver_refusal, everything, needs, requirement, settle, unsupported
 
 A_DRAFT = Model(name="d", source="/m/d")
 
@@ -114,6 +114,52 @@ def test_other_sampling_limits_are_asked_by_name() -> None:
     assert unsupported(Engine("0.32.0", "cpu"), arm, temperature=0.0, sampling=("top_k",))
 
 
+@pytest.mark.parametrize(
+    ("version", "parameter", "words"),
+    [
+        ("0.13.0", "min_p", "silently"),
+        ("0.14.0", "min_p", "HTTP 400"),
+        ("0.14.0", "logit_bias", "HTTP 400"),
+        ("0.16.0", "min_tokens", "HTTP 400"),
+        ("0.17.0", "min_tokens", None),
+        ("0.13.0", "logprobs", "silently"),
+        ("0.14.0", "logprobs", None),
+    ],
+)
+def test_sampling_limits_follow_the_releases(version: str, parameter: str, words: str | None) -> None:
+    reason = asked(version, "ngram", parameter)
+    assert reason is None if words is None else words in (reason or "")
+
+
+def test_guided_decoding_came_to_speculation_with_0_9_and_to_draft_models_with_the_v1_engine() -> None:
+    assert "drafted tokens are not checked" in (asked("0.8.5", "ngram", "guided") or "")
+    assert asked("0.8.5", "none", "guided") is None
+    assert asked("0.9.0", "ngram", "guided") is None
+    assert "V0 engine" in (asked("0.9.2", "draft_model", "guided") or "")
+    assert asked("0.15.0", "draft_model", "guided") is None
+
+
+def asked(version: str, method: str, parameter: str) -> str | None:
+    arm = Method(name=method, method=method, draft=A_DRAFT)
+    return unsupported(Engine(version, "cuda"), arm, temperature=0.0, sampling=(parameter,))
+
+
+def test_a_method_names_the_packages_that_a_release_does_not_bring() -> None:
+    assert needs(Engine("0.32.0", "cpu"), ["ngram", "suffix", "suffix"]) == ("arctic-inference==0.1.1",)
+    assert needs(Engine("0.32.0", "cuda"), ["ngram", "custom:telepathy"]) == ()
+    assert needs(Engine("0.11.0", "cuda"), ["suffix"]) == ()
+
+
+def test_releases_older_than_the_registry_are_refused() -> None:
+    assert "older than 0.8.5" in (refused("0.8.4", "none") or "")
+    assert refused("0.8.5", "none") is None
+
+
+def test_a_gpu_that_a_matrix_states_does_not_concern_its_cpu_engines() -> None:
+    cpu = Engine("0.8.5", "cpu")
+    assert unsupported(cpu, Method("none", "none"), temperature=0.0, hardware=gpu("12.0")) is None
+
+
 def test_flags_come_and_go_with_releases() -> None:
     def flag(name: str, version: str, platform: Platform = "cuda") -> str | None:
         return unsupported(Engine(version, platform), Method("none", "none"), temperature=0.0, flags=(name,))
@@ -186,9 +232,23 @@ def test_what_a_release_needs_is_known() -> None:
     assert requirement(Engine("0.7.0", "cuda")) is None
 
 
+def test_what_a_release_that_nobody_read_needs_is_not_guessed() -> None:
+    assert requirement(Engine("0.34.0", "cuda")) is None
+    assert driver_refusal(Engine("0.34.0", "cuda"), driver_version="570.86.10") is None
+
+
 def test_the_cpu_platform_settles_async_scheduling_whatever_the_log_says() -> None:
-    assert settled(Engine("0.32.0", "cpu")) == {"async_scheduling": False}
-    assert settled(Engine("0.32.0", "cuda")) == {}
+    said = EngineFacts(async_scheduling=True)
+    assert settle(said, engine=Engine("0.32.0", "cpu")).async_scheduling is False
+    assert settle(said, engine=Engine("0.32.0", "cuda")) == said
+
+
+def test_the_cpu_platform_settles_the_attention_backend_where_the_log_is_silent() -> None:
+    new, old, mla = Engine("0.29.0", "cpu"), Engine("0.26.0", "cpu"), EngineFacts(attention_backend="CPU_MLA")
+    assert settle(EngineFacts(), engine=new).attention_backend == "CPU_ATTN"
+    assert settle(mla, engine=new).attention_backend == "CPU_MLA"
+    assert settle(EngineFacts(), engine=old).attention_backend is None
+    assert settle(EngineFacts(), engine=Engine("0.29.0", "cuda")).attention_backend is None
 
 
 def test_everything_of_a_release_can_be_listed() -> None:
@@ -197,6 +257,13 @@ def test_everything_of_a_release_can_be_listed() -> None:
     assert found["methods"]["ngram"].refused
     assert found["flags"]["--attention-backend"].state == "supported"
     assert found["keys"]["synthetic_acceptance_length"].to == "synthetic_acceptance_rate"
+    assert found["values"]["rejection_sample_method synthetic"].refused
+    assert found["flags"]["--attention-backend"].source == "read from the released packages"
+
+
+def test_what_works_only_in_part_says_so() -> None:
+    assert "draft_model" in (everything(Engine("0.9.2", "cuda"))["sampling"]["guided"].reason or "")
+    assert "arctic-inference==0.1.1" in (everything(Engine("0.32.0", "cuda"))["methods"]["suffix"].reason or "")
 
 
 def test_a_reason_names_the_engine_and_how_we_know() -> None:

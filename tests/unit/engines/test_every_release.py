@@ -17,7 +17,7 @@ from pipeline.domain.engine import Engine, Platform
 from pipeline.domain.method import Method
 from pipeline.domain.model import Model, ResolvedModel
 from pipeline.engines.argv import build, environment, flags_of, speculative_config
-from pipeline.engines.capability import METHODS, unsupported
+from pipeline.engines.capability import METHODS, needs, unsupported
 
 HERE = Path(__file__).parent
 WRITE = os.environ.get("SNAPSHOTS") == "write"
@@ -77,13 +77,15 @@ def arms() -> list[Method]:
     ]
 
 
-def outcome(engine: Engine, method: Method) -> str:
-    if reason := unsupported(engine, method, temperature=0.0):
+def outcome(engine: Engine, method: Method, *, sampling: tuple[str, ...] = ()) -> str:
+    if reason := unsupported(engine, method, temperature=0.0, sampling=sampling):
         return "skipped: " + reason.removesuffix(f"; engine {engine.engine_id}")
     draft = DRAFT if method.draft else None
     if method.is_baseline:
         return "runs"
-    return json.dumps(speculative_config(method, engine=engine, target=TARGET, draft=draft), sort_keys=True)
+    packages = "".join(f", with {package}" for package in needs(engine, [method.method]))
+    configuration = speculative_config(method, engine=engine, target=TARGET, draft=draft)
+    return json.dumps(configuration, sort_keys=True) + packages
 
 
 def told(engine: Engine) -> str:
@@ -103,6 +105,11 @@ def snapshot(platform: Platform) -> str:
     versions = releases(platform)
     for name, of in [
         *((method.name, lambda engine, method=method: outcome(engine, method)) for method in arms()),
+        *(
+            (f"{method.name} guided", lambda engine, method=method: outcome(engine, method, sampling=("guided",)))
+            for method in arms()
+            if method.name in ("ngram", "draft_model")
+        ),
         ("pinned attention backend and KV cache", told),
     ]:
         lines.append(name)

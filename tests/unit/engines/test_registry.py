@@ -31,6 +31,8 @@ def test_every_listed_source_is_cited() -> None:
         ('since: "0.18.0"', 'since: "eighteen"', "eighteen"),
         ('versions: "<0.20"', 'versions: "before 0.20"', "before 0.20"),
         ("methods: [ngram, ngram_gpu]", "methods: [ngram, telepathy]", "telepathy"),
+        ("methods: [draft_model, mlp_speculator]", "methods: [telepathy]", "sampling 'guided'"),
+        ("package: arctic-inference==0.1.1", "package: arctic inference 0.1.1", "arctic"),
         ("note: lossy", "remark: lossy", "remark"),
     ],
 )

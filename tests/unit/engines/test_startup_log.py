@@ -105,6 +105,7 @@ def test_two_runners_in_one_log_are_no_single_answer() -> None:
         ("Using Flash Attention backend on V1 engine.", "FLASH_ATTN"),
         ("Using FLASHINFER attention backend out of potential backends: ['FLASHINFER'].", "FLASHINFER"),
         ("Using AttentionBackendEnum.TRITON_ATTN backend.", "TRITON_ATTN"),
+        ("INFO 11-30 22:32:10 [selector.py:202] Using HND KV cache layout for CPU_ATTN backend.", "CPU_ATTN"),
     ],
 )
 def test_attention_backends_of_several_releases(line: str, backend: str) -> None:

@@ -96,3 +96,45 @@ def test_a_release_that_does_not_know_the_gpu_is_skipped_with_the_reason(tmp_pat
     (planned,) = previewed(tmp_path, ('version: "0.32.0"', 'version: "0.9.2"')).blocks
     assert planned.arms == ()
     assert "lack sm_120" in planned.block.skipped[0].reason
+
+
+def test_what_the_first_use_installs_and_fetches_is_told(tmp_path: Path) -> None:
+    found = previewed(tmp_path)
+    assert found.installs == ("0.32.0-cuda",)
+    target, draft = found.fetches
+    assert (target.source, target.gated) == ("meta-llama/Llama-3.1-8B-Instruct", True)
+    assert target.size_bytes == 2 * 8_030_261_248
+    assert draft.source == "meta-llama/Llama-3.2-1B-Instruct"
+    public = previewed(tmp_path, ("meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-8B"))
+    assert [fetch.gated for fetch in public.fetches] == [False, True]
+
+
+def test_a_release_newer_than_the_registry_is_warned_of(tmp_path: Path) -> None:
+    (planned,) = previewed(tmp_path, ('version: "0.32.0"', 'version: "0.40.0"')).blocks
+    assert any("0.40.0 is newer than 0.33.0" in warning for warning in planned.warnings)
+
+
+def test_an_interpreter_that_is_not_here_or_holds_another_release_is_warned_of(tmp_path: Path) -> None:
+    found = previewed(tmp_path, ("platform: cuda", "platform: cuda\n    python: /nowhere/python"))
+    assert any("no interpreter at /nowhere/python" in warning for warning in found.blocks[0].warnings)
+    assert found.installs == ()
+
+
+def test_a_package_that_a_method_needs_beside_the_release_is_warned_of(tmp_path: Path) -> None:
+    arm = "  - {name: suffix-k4, method: suffix, num_speculative_tokens: 4}\n"
+    (planned,) = previewed(tmp_path, ("methods:\n", f"methods:\n{arm}")).blocks
+    (said,) = [warning for warning in planned.warnings if "arctic" in warning]
+    assert said.startswith("suffix needs arctic-inference==0.1.1: it is added")
+
+
+def test_guided_cells_are_skipped_where_speculation_breaks_them(tmp_path: Path) -> None:
+    changes = (
+        ('version: "0.32.0"', 'version: "0.9.1"'),
+        ("workloads: [structured, creative]", "workloads: [json]\nguided: [true, false]"),
+        ("\nhardware:\n", "\nhardware:\n  name: H200\n  memory_gib: 141\n"),
+        (TALK[TALK.index("  name: RTX") :], ""),
+    )
+    (planned,) = previewed(tmp_path, *changes).blocks
+    assert {skip.cell.guided for skip in planned.block.skipped} == {True}
+    assert "guided decoding breaks" in planned.block.skipped[0].reason
+    assert {cell.guided for arm in planned.arms for cell in arm.start.cells} == {False}
