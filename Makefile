@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PARALLEL := --numprocesses=2 --dist=loadgroup
+PARALLEL := --numprocesses=3 --dist=loadgroup
 
 .PHONY: bench help demo down test test-fast check fmt env env-dev pins clean compose docs
 

@@ -13,6 +13,9 @@ from pipeline.analyze.verdict import decide
 from tests.support.night_analysis import counter_window, coverage, measure_night, nights_in_a_row
 from tests.support.nights import Night
 
+# Other tests walk these branches once; thousands of nights under a tracer take three times as long.
+pytestmark = pytest.mark.no_cover
+
 NIGHTS = 300
 # 300 nights that hold the truth with probability 0.95 hold it in 0.95 +- 0.0126; three of those on either side.
 TOLERANCE = 3 * math.sqrt(0.95 * 0.05 / NIGHTS)
