@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from pipeline.engines.install import MARKER, InstalledEngine, list_installed, lo
 
 USED = "last-used"  # its time of change is when a server was last started from the engine
 _DAY_S = 86400.0
+_ENGINE_ID = re.compile(r"(\d+\.\d+\S*)-(cpu|cuda)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ def prune(
 ) -> tuple[Pruning, ...]:
     """Remove engines and their compile caches, but those whose version is `pinned`, and those used lately or right now.
 
-    Returns what became of each, by engine id; `dry_run` only says it.
+    What a killed installer left is removed whatever its version: it is never used. Returns what became of each, by
+    engine id; `dry_run` only says it.
     """
     done = []
     for kept in kept_engines(root, caches=caches):
@@ -84,12 +87,23 @@ def prune(
             reason = f"used {days:.0f} days ago, less than {older_than_days:g}"
             done.append(Pruning(engine, removed=False, reason=reason, freed_bytes=0))
         else:
-            done.append(_remove(kept, root=root, caches=caches, days=days, dry_run=dry_run))
+            size, reason = kept.size_bytes + kept.cache_bytes, f"not used for {days:.0f} days"
+            done.append(_remove(engine, root=root, caches=caches, size=size, reason=reason, dry_run=dry_run))
+    for engine in _half_made(root):
+        size, reason = measure(root / engine.engine_id), "half-made: its installer was killed"
+        done.append(_remove(engine, root=root, caches=None, size=size, reason=reason, dry_run=dry_run))
     return tuple(done)
 
 
-def _remove(kept: KeptEngine, *, root: Path, caches: Path, days: float, dry_run: bool) -> Pruning:
-    engine = kept.installed.engine
+def _half_made(root: Path) -> Iterator[Engine]:
+    """Yield the engines whose directory has an environment, or the beginning of one, and no marker."""
+    for directory in sorted(root.glob("*-c*")):
+        named = _ENGINE_ID.fullmatch(directory.name)
+        if named and directory.is_dir() and not (directory / MARKER).exists():
+            yield Engine(version=named[1], platform="cpu" if named[2] == "cpu" else "cuda")
+
+
+def _remove(engine: Engine, *, root: Path, caches: Path | None, size: int, reason: str, dry_run: bool) -> Pruning:
     descriptor = os.open(lock_path(engine, root=root), os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:
@@ -98,11 +112,11 @@ def _remove(kept: KeptEngine, *, root: Path, caches: Path, days: float, dry_run:
             return Pruning(engine, removed=False, reason="in use right now", freed_bytes=0)
         if not dry_run:
             directory = root / engine.engine_id
-            (directory / MARKER).unlink()  # first: what is half-removed is never used
+            (directory / MARKER).unlink(missing_ok=True)  # first: what is half-removed is never used
             shutil.rmtree(directory)
-            shutil.rmtree(caches / engine.engine_id, ignore_errors=True)
-        freed = kept.size_bytes + kept.cache_bytes
-        return Pruning(engine, removed=True, reason=f"not used for {days:.0f} days", freed_bytes=freed)
+            if caches is not None:
+                shutil.rmtree(caches / engine.engine_id, ignore_errors=True)
+        return Pruning(engine, removed=True, reason=reason, freed_bytes=size)
     finally:
         os.close(descriptor)
 

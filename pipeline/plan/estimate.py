@@ -62,7 +62,9 @@ class Clock:
     recorded: Recorded = field(default_factory=Recorded)
 
     def start_s(self, cell: Cell) -> float:
-        """Return the time from exec to the first token, s; `cell` is any that the server serves."""
+        """Return the time from exec to the first token, s, 0 of a server that runs already; `cell` is any of its."""
+        if cell.engine.external:
+            return 0.0
         platform = cell.engine.platform
         return self.recorded.start_s.get((platform, cell.target.name), START_S[platform])
 

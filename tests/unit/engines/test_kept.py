@@ -1,5 +1,6 @@
 """Engines on disk: listed with what they take, removed when nobody needs them, never while in use."""
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -80,6 +81,20 @@ def test_an_engine_in_use_stays_however_old(root: Path) -> None:
         assert pruned(root, days=-1e9)["0.30.0"].reason == "in use right now"
     assert pruned(root, days=-1e9)["0.30.0"].removed
     assert installed(oldest.engine, root=root) is None
+
+
+def test_what_a_killed_installer_left_goes_whatever_its_version_unless_it_is_being_made(root: Path) -> None:
+    left, made, strange = root / "0.29.0-cuda", root / "0.28.0-cpu", root / "notes-cpu"
+    for directory in (left, made, strange):
+        directory.mkdir()
+        (directory / "pyvenv.cfg").write_bytes(b"x" * 5000)
+    with (root / ".0.28.0-cpu.lock").open("w") as installing:
+        fcntl.flock(installing, fcntl.LOCK_EX)
+        done = pruned(root, pinned=("0.29.0", "0.30.0", "0.31.0"))
+    assert (done["0.29.0"].removed, done["0.29.0"].freed_bytes > 0, left.exists()) == (True, True, False)
+    assert "half-made" in done["0.29.0"].reason
+    assert (done["0.28.0"].removed, made.exists()) == (False, True)
+    assert strange.exists()
 
 
 def test_use_is_noted(root: Path) -> None:

@@ -158,6 +158,7 @@ def test_warnings_that_change_figures_are_classified() -> None:
             ),
             "graph_downgrade",
         ),
+        ("Triton is installed but 0 active driver(s) found (expected 1). Disabling Triton.", "feature_off"),
         ("Prefix caching is disabled because this model does not support it.", "feature_off"),
         ("FlashInfer is not available. Falling back to the PyTorch-native implementation.", "feature_off"),
         ("Async scheduling will be disabled because it is not supported with the `ray` backend.", "async_off"),

@@ -81,3 +81,9 @@ def test_weights_are_the_checkpoints_size_or_parameters_times_dtype() -> None:
     assert weight_bytes(Shape(source="x", parameters=10, weight_bytes=7)) == 7
     assert weight_bytes(Shape(source="x")) is weight_bytes(None) is None
     assert (bytes_of("bfloat16"), bytes_of("float32")) == (2, 4)
+
+
+def test_a_server_that_runs_already_takes_no_time_to_start() -> None:
+    external = Engine(version="0.32.0", platform="cuda", external=(("none", "http://127.0.0.1:1"),))
+    assert CLOCK.start_s(make_cell(engine=external)) == 0
+    assert CLOCK.start_s(make_cell(engine=CUDA)) > 0
