@@ -4,6 +4,7 @@ import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import orjson
@@ -92,7 +93,7 @@ def read_window(directory: Path) -> tuple[Manifest, Window]:
     manifest = read_manifest(directory)
     contents = {name: _checked(directory / name, digest) for name, digest in manifest.files.items()}
     window = Window(
-        requests=tuple(_records(contents[REQUESTS_FILE], name=str(directory / REQUESTS_FILE))),
+        requests=tuple(_records(contents.pop(REQUESTS_FILE), name=str(directory / REQUESTS_FILE))),
         before=contents[BEFORE_FILE].decode(),
         after=contents[AFTER_FILE].decode(),
         started_at=manifest.started_at,
@@ -127,7 +128,7 @@ def _checked(path: Path, digest: str) -> bytes:
 
 
 def _records(lines: bytes, *, name: str) -> Iterator[RequestRecord]:
-    for line in lines.splitlines():
+    for line in BytesIO(lines):  # one at a time: the lines of a long window are many times its rows
         yield files.parse(line, RequestRecord, name=name)
 
 

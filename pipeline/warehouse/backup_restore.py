@@ -23,6 +23,7 @@ from pipeline.warehouse.backup import (
 )
 from pipeline.warehouse.database import faults_named
 from pipeline.warehouse.migrate import SQL
+from pipeline.warehouse.roles import make_roles
 from pipeline.warehouse.tables.metadata import SCHEMA, STAGING_SCHEMA
 
 HEADER_LINES = 40  # of pg_restore's script: its settings are within
@@ -78,7 +79,20 @@ def restore(engine: Engine, path: Path, *, pg_restore: str, psql: str, replace: 
         connection.exec_driver_sql("set local statement_timeout = 0")
         for table in manifest.tables:
             connection.exec_driver_sql(f"analyze {table.table}")
+    _give_rights(engine)
     return manifest
+
+
+def _give_rights(engine: Engine) -> None:
+    """Give the roles, where this server has them, their rights: a backup brings tables, and no rights on them."""
+    with engine.connect() as connection:
+        known = connection.execute(text("select 1 from pg_roles where rolname = 'specwatch_reader'")).first()
+    if known and (refused := make_roles(engine)):
+        message = (
+            f"The rows are restored, and the roles have no rights on them: {refused.why}. "
+            "One who may give them runs: specwatch db roles"
+        )
+        raise EnvironmentFault(message)
 
 
 def rows_there(engine: Engine) -> dict[str, int]:

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
+from sqlalchemy.exc import ProgrammingError
 
 from pipeline.cli import main
 from pipeline.errors import EnvironmentFault, UserError
 from pipeline.steps import backing_up
 from pipeline.system import postgres
+from pipeline.warehouse import backup_restore
 from pipeline.warehouse.backup import TableSum, read_manifest, server_version, write_backup
 from pipeline.warehouse.backup_restore import proof, restore
 from pipeline.warehouse.database import open_warehouse
 from pipeline.warehouse.load import stage
 from pipeline.warehouse.migrate import migrate
 from pipeline.warehouse.publish import publish, quarantine_load
+from pipeline.warehouse.roles import Refused, make_roles
 from tests.support import warehouse as build
 
 PROGRAMS = {name: str(postgres.client_program(name)) for name in ("pg_dump", "pg_restore", "psql")}
@@ -64,6 +67,28 @@ def test_a_restore_has_every_row_and_the_views_work(backup: Path, empty: Engine)
     assert counted(empty, "warehouse.request") == 12
     assert counted(empty, "warehouse.verdicts") == 2
     assert migrate(empty) == read_manifest(backup).revision
+
+
+def test_roles_have_their_rights_again_after_a_restore(backup: Path, empty: Engine) -> None:
+    assert make_roles(empty) is None
+    restored(empty, backup)
+    with empty.begin() as connection:
+        connection.execute(text("set local role specwatch_reader"))
+        assert connection.execute(text("select count(*) from warehouse.verdicts")).scalar_one() == 2
+    with empty.connect() as connection:
+        connection.execute(text("set local role specwatch_reader"))
+        with pytest.raises(ProgrammingError, match="permission denied"):
+            connection.execute(text("select prompt_id from warehouse.request"))
+
+
+def test_a_restore_says_when_roles_wait_for_their_rights(
+    backup: Path, empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert make_roles(empty) is None
+    monkeypatch.setattr(backup_restore, "make_roles", lambda _: Refused("permission denied to grant", ""))
+    with pytest.raises(EnvironmentFault, match=r"rows are restored.*permission denied.*specwatch db roles"):
+        restored(empty, backup)
+    assert counted(empty, "warehouse.request") == 12
 
 
 def test_pg_restore_reads_the_file_as_it_is(backup: Path) -> None:
