@@ -9,6 +9,10 @@ from pipeline.domain.server_start import Failure, FailureClass
 _PREFIX = re.compile(
     r"^(?:\([^)]*pid=\d+\) )?(?:(?:INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\] )?"
 )
+_INCOMPLETE = (
+    "Install what is missing into the engine's environment: for what a method needs, specwatch engines install VERSION "
+    "--methods METHOD. Or remove the engine's directory and install it again."
+)
 _LINE_LIMIT = 400
 _USAGE_EXIT = 2
 _SIGNAL_BASE = 128
@@ -104,7 +108,7 @@ _SIGNS: tuple[_Sign, ...] = (
         r"ModuleNotFoundError: No module named"
         r"|ImportError: .*(?:is required|cannot open shared object|undefined symbol)",
         happened="a package is missing in the engine's environment, or does not fit it",
-        next_step="Install what is missing into the engine's environment, or make it anew: specwatch engines install.",
+        next_step=_INCOMPLETE,
     ),
 )
 
@@ -144,8 +148,7 @@ def _engine_died(sign: _Sign, lines: list[str], *, seen: str) -> Failure:
     cause = raised[-1]
     message = f"{sign.happened}: {cause.group(0)}"
     if cause.group(1) in ("ModuleNotFoundError", "ImportError"):
-        step = "Install what is missing into the engine's environment, or make it anew: specwatch engines install."
-        return Failure(sign.failure_class, message, step, retryable=False)
+        return Failure(sign.failure_class, message, _INCOMPLETE, retryable=False)
     return Failure(sign.failure_class, message, sign.next_step, sign.retryable)
 
 

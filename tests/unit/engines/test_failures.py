@@ -159,6 +159,14 @@ def test_a_missing_package_is_named_and_not_tried_again() -> None:
     assert "Install what is missing" in failure.next_step
 
 
+def test_a_package_that_a_method_needs_is_named_with_the_command_that_adds_it() -> None:
+    said = "ImportError: Arctic Inference is required for suffix decoding. Install via `pip install x`."  # of 0.32.0
+    failure = classify(1, f"Traceback (most recent call last):\n{said}\n")
+    assert (failure.failure_class, failure.retryable) == ("engine_died", False)
+    assert said in failure.message
+    assert "--methods METHOD" in failure.next_step
+
+
 def test_an_empty_log_is_said_to_be_empty() -> None:
     assert "(empty log)" in classify(1, "").message
 

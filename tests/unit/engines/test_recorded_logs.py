@@ -7,6 +7,7 @@ import zstandard
 
 from pipeline.domain.engine import Engine, EngineFacts
 from pipeline.engines.capability import settle
+from pipeline.engines.failures import classify
 from pipeline.engines.startup_log import read
 from pipeline.settings import REPOSITORY
 
@@ -17,9 +18,13 @@ def named(path: Path) -> str:
     return "/".join(path.relative_to(REPOSITORY / "samples").parts[1:5:2])
 
 
-def facts(path: Path) -> EngineFacts:
+def text_of(path: Path) -> str:
     with path.open("rb") as file:
-        return read(zstandard.ZstdDecompressor().stream_reader(file).read().decode("utf-8"))
+        return zstandard.ZstdDecompressor().stream_reader(file).read().decode("utf-8")
+
+
+def facts(path: Path) -> EngineFacts:
+    return read(text_of(path))
 
 
 def test_there_are_logs_of_seven_cpu_releases_and_of_a_gpu() -> None:
@@ -48,3 +53,13 @@ def test_a_trend_on_cpu_holds_one_attention_backend_and_the_same_warnings(path: 
     assert settle(found, engine=Engine(version, "cpu")).attention_backend == "CPU_ATTN"
     drafting = "ngram" in path.parts[-3]
     assert found.warning_kinds == (("runner_fallback", "async_off") if drafting else ("runner_fallback",))
+
+
+@pytest.mark.parametrize("path", LOGS, ids=named)
+def test_nothing_in_the_log_of_a_release_is_taken_for_a_failure_that_it_is_not(path: Path) -> None:
+    failure = classify(137, text_of(path))
+    if path.parts[-5].startswith("04-0.30.0-cpu") and "ngram" in path.parts[-3]:  # its engine dies of the first draft
+        assert failure.failure_class == "engine_died"
+        assert "Cannot inspect kernel parameters" in failure.message
+    else:  # one that was stopped may say last that its engine is dead
+        assert failure.failure_class in {"killed", "engine_died"}
