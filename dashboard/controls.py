@@ -7,47 +7,70 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import scope
+from dashboard.scope import Scope
 
 FILTERS = (("workload", "Workload"), ("method_name", "Method"), ("concurrency", "Concurrency"))
 FILTER_WIDTH = 190  # pixels
 
 
 @dataclass(frozen=True, slots=True)
-class Scoped:
-    """The rows that may stand together, and what was chosen to get there."""
+class Chosen:
+    """The scope that was chosen, as the warehouse and as a person names it."""
+
+    scope: Scope
+    hardware: str  # label, as offered
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """The rows that are left, and the filters that left them."""
 
     rows: pd.DataFrame
-    hardware: str  # label, as offered
-    engine_version: str | None  # None on pages that show all versions
     filters: dict[str, list[Any]]
 
 
-def choose(rows: pd.DataFrame, *, one_version: bool) -> Scoped:
-    """Draw the controls and return the rows of one hardware, target, kind of weights and of acceptance.
+def choose(scopes: pd.DataFrame, *, one_version: bool) -> Chosen:
+    """Draw the controls of what may stand together: one hardware, target, kind of weights and of acceptance.
 
     A control with one option is drawn only when it names what the reader must know: hardware, target, version.
     """
-    hardware = scope.hardware_choice(rows)
+    hardware = scope.hardware_choice(scopes)
     version = None
     with st.container(horizontal=True, key="scope"):
         label = _select("Hardware", hardware, key="hardware")
-        rows = hardware.narrow(rows, label)
+        rows = hardware.narrow(scopes, label)
         target = scope.value_choice(rows, "target")
-        rows = target.narrow(rows, _select("Target model", target, key="target"))
+        target_label = _select("Target model", target, key="target")
+        rows = target.narrow(rows, target_label)
         if one_version:
             versions = scope.version_choice(rows)
-            version = _select("vLLM version", versions, key="version")
+            version = versions.value(_select("vLLM version", versions, key="version"))
             rows = versions.narrow(rows, version)
         weights = scope.weights_choice(rows)
-        rows = weights.narrow(rows, _select_if_many("Weights", weights, key="weights"))
+        weights_label = _select_if_many("Weights", weights, key="weights")
+        rows = weights.narrow(rows, weights_label)
         acceptance = scope.value_choice(rows, "acceptance")
-        rows = acceptance.narrow(rows, _select_if_many("Acceptance", acceptance, key="acceptance"))
+        acceptance_label = _select_if_many("Acceptance", acceptance, key="acceptance")
+    return Chosen(
+        Scope(
+            hardware_id=hardware.value(label),
+            target=target.value(target_label),
+            weights=weights.value(weights_label),
+            acceptance=acceptance.value(acceptance_label),
+            engine_version=version,
+        ),
+        hardware=label,
+    )
+
+
+def filtered(rows: pd.DataFrame) -> Filtered:
+    """Draw the filters, and return the rows that they leave."""
     with st.container(horizontal=True, key="filters"):
         filters = _filters(rows)
     for column, name in FILTERS:
         if filters.get(name.lower()):
             rows = rows[rows[column].isin(filters[name.lower()])]
-    return Scoped(rows, label, version, filters)
+    return Filtered(rows, filters)
 
 
 def _filters(rows: pd.DataFrame) -> dict[str, list[Any]]:

@@ -1,11 +1,12 @@
 """The only door to data: the warehouse's answers as cached DataFrames, or the state that explains why there is none."""
 
-from functools import partial
+from dataclasses import asdict
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import figures
+from dashboard.scope import Scope
 from dashboard.states import Explained, State
 from pipeline.errors import SpecwatchError
 from pipeline.settings import load_settings
@@ -13,25 +14,26 @@ from pipeline.warehouse import queries
 from pipeline.warehouse.database import open_warehouse
 
 TTL_S = 60
-MOST_NIGHTS = 1000
+MOST_ANSWERS = 64  # kept at once; the largest, a trend over three years, is a megabyte
 # SQLSTATE: undefined table, column, schema (not migrated); insufficient privilege.
 NOT_MIGRATED = ("42P01", "42703", "3F000")
 NO_PRIVILEGE = "42501"
 
 
-def verdicts() -> pd.DataFrame | Explained:
-    """Return the latest outcome of every cell, a row each."""
-    return _rows("latest_verdicts")
+def scopes() -> pd.DataFrame | Explained:
+    """Return what can be asked for, a row each: hardware, target, release, weights and acceptance."""
+    return _rows("scopes")
 
 
-def trend() -> pd.DataFrame | Explained:
-    """Return every cell's outcome by vLLM version, a row each."""
-    return _rows("trend_by_version")
+def verdicts(scope: Scope) -> pd.DataFrame | Explained:
+    """Return the latest outcome of every cell in the scope, a row each."""
+    return _rows("latest_verdicts", **asdict(scope))
 
 
-def nights() -> pd.DataFrame | Explained:
-    """Return one row a sweep and hardware: outcomes counted, and the worst A/A ratio."""
-    return _rows("night_summary")
+def trend(scope: Scope) -> pd.DataFrame | Explained:
+    """Return what stands for each release, a row a series and release of the scope."""
+    filters = {name: value for name, value in asdict(scope).items() if name != "engine_version"}
+    return _rows("trend_by_version", stands_for_release=True, **filters)
 
 
 def explain(state: Explained) -> None:
@@ -41,12 +43,12 @@ def explain(state: Explained) -> None:
     draw(f"**{state.state.sentence}** {state.state.next_step}{detail}")
 
 
-def _rows(question: str) -> pd.DataFrame | Explained:
+def _rows(question: str, **filters: str | bool | None) -> pd.DataFrame | Explained:
     try:
-        url = load_settings().warehouse_url
+        url = load_settings().warehouse_reader_url
         if url is None:
             return Explained(State.NOT_CONFIGURED)
-        rows = _ask(question, url=url)
+        rows = _ask(question, filters, url=url)
     except SpecwatchError as error:
         return Explained(State.UNREACHABLE, detail=str(error))
     except Exception as error:
@@ -56,16 +58,13 @@ def _rows(question: str) -> pd.DataFrame | Explained:
     return Explained(State.EMPTY) if rows.empty else rows
 
 
-@st.cache_data(ttl=TTL_S, show_spinner="Asking the warehouse ...")
-def _ask(question: str, *, url: str) -> pd.DataFrame:
-    ask = {
-        "latest_verdicts": queries.latest_verdicts,
-        "trend_by_version": queries.trend_by_version,
-        "night_summary": partial(queries.night_summary, limit=MOST_NIGHTS),
-    }[question]
+@st.cache_data(ttl=TTL_S, max_entries=MOST_ANSWERS, show_spinner="Asking the warehouse ...")
+def _ask(question: str, filters: dict[str, str | bool | None], *, url: str) -> pd.DataFrame:
+    ask = getattr(queries, question)
     warehouse = open_warehouse(url)
     try:
-        return ask(warehouse)
+        rows: pd.DataFrame = ask(warehouse, **filters)
+        return rows
     finally:
         warehouse.dispose()  # a question a minute needs no pool, and an idle session would outlive its reader
 

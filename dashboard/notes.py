@@ -59,7 +59,7 @@ def noise_floor(rows: pd.DataFrame) -> str:
     text = figures.percent(low, digits=1, signed=True)
     if high != low:
         text += f" to {figures.percent(high, digits=1, signed=True)}"
-    return f"Noise floor of the night (A/A: closing against opening baseline): {text}."
+    return f"Noise floor of a night (A/A: closing against opening baseline): {text}."
 
 
 def start_spread(rows: pd.DataFrame) -> str | None:

@@ -8,6 +8,17 @@ from packaging.version import InvalidVersion, Version
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """What a page asks the warehouse for."""
+
+    hardware_id: str
+    target: str
+    weights: str
+    acceptance: str
+    engine_version: str | None = None  # None on pages that show all releases
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """One control: its options as a person reads them, newest or first first, and what each stands for."""
 
@@ -21,13 +32,16 @@ class Choice:
 
     def narrow(self, rows: pd.DataFrame, label: str) -> pd.DataFrame:
         """Return the rows of one option; of the first when `label` is not among them (an old link)."""
-        value = self.options.get(label, next(iter(self.options.values())))
-        return rows[rows[self.column] == value]
+        return rows[rows[self.column] == self.value(label)]
+
+    def value(self, label: str) -> Any:
+        """Return what an option stands for."""
+        return self.options.get(label, next(iter(self.options.values())))
 
 
 def hardware_choice(rows: pd.DataFrame) -> Choice:
     """Offer each hardware, the most recently measured first; two of the same name get their ids."""
-    newest = rows.sort_values("sweep_at", ascending=False, na_position="last", kind="stable")
+    newest = rows.sort_values("last_sweep_at", ascending=False, na_position="last", kind="stable")
     known = newest.drop_duplicates("hardware_id")
     alike = known["hardware_label"].duplicated(keep=False)
     names = known["hardware_label"].where(~alike, known["hardware_label"] + " · " + known["hardware_id"])
@@ -55,12 +69,6 @@ def weights_choice(rows: pd.DataFrame) -> Choice:
 def versions(rows: pd.DataFrame) -> list[str]:
     """Return the vLLM releases of `rows` in release order."""
     return sorted(rows["engine_version"].dropna().unique(), key=version_key)
-
-
-def latest_of_version(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a series and version: the latest with a figure, else the latest."""
-    ordered = rows.assign(_has=rows["estimate"].notna()).sort_values(["_has", "sweep_at"], kind="stable")
-    return ordered.drop_duplicates(["series_id", "engine_version"], keep="last").drop(columns="_has")
 
 
 def version_key(version: str) -> tuple[int, Version | str]:

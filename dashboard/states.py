@@ -25,7 +25,7 @@ class State(Enum):
     )
     REFUSED = (
         "The warehouse refused this dashboard's user or password.",
-        "Check `WAREHOUSE_URL`: its user needs SELECT on the views of the schema `warehouse`.",
+        "Check `WAREHOUSE_READER_URL`, or `WAREHOUSE_URL`: it needs SELECT on the views of the schema `warehouse`.",
     )
 
     @property

@@ -19,6 +19,7 @@ class Settings:
     runs: Path  # run directories
     locks: Path  # one lock an accelerator; shared by everything on the machine that measures
     warehouse_url: str | None  # None: the embedded database of `home`
+    warehouse_reader_url: str | None  # for pages: WAREHOUSE_READER_URL, otherwise the one above
     postgres_port: int | None  # None: the first free one from the default
     airflow_port: int | None
     dashboard_port: int | None
@@ -44,18 +45,20 @@ class Settings:
 def load_settings(environment: dict[str, str] | None = None) -> Settings:
     """Read SPECWATCH_*, WAREHOUSE_URL and WAREHOUSE_PASSWORD from `environment`, by default the process's own.
 
-    The last two may lie in files: WAREHOUSE_URL_FILE, WAREHOUSE_PASSWORD_FILE.
+    The last two, and WAREHOUSE_READER_URL and WAREHOUSE_READER_PASSWORD, may lie in files: WAREHOUSE_URL_FILE, ...
 
     Raises UserError naming the variable when a value cannot be read.
     """
     env = dict(os.environ) if environment is None else environment
     home = Path(env.get("SPECWATCH_HOME") or REPOSITORY / ".specwatch").expanduser().resolve()
     runs = Path(env.get("SPECWATCH_RUNS") or home / "runs").expanduser().resolve()
+    warehouse_url = _warehouse_url(env, "WAREHOUSE")
     return Settings(
         home=home,
         runs=runs,
         locks=Path(env.get("SPECWATCH_LOCKS") or Path(tempfile.gettempdir()) / f"specwatch-locks-{os.getuid()}"),
-        warehouse_url=_warehouse_url(env),
+        warehouse_url=warehouse_url,
+        warehouse_reader_url=_warehouse_url(env, "WAREHOUSE_READER") or warehouse_url,
         postgres_port=_port(env, "SPECWATCH_POSTGRES_PORT"),
         airflow_port=_port(env, "SPECWATCH_AIRFLOW_PORT"),
         dashboard_port=_port(env, "SPECWATCH_DASHBOARD_PORT"),
@@ -81,10 +84,10 @@ def _secret(env: dict[str, str], name: str) -> str | None:
     return None
 
 
-def _warehouse_url(env: dict[str, str]) -> str | None:
-    """Return WAREHOUSE_URL, with the password of WAREHOUSE_PASSWORD_FILE where it has none."""
-    url = _secret(env, "WAREHOUSE_URL")
-    password = _secret(env, "WAREHOUSE_PASSWORD")
+def _warehouse_url(env: dict[str, str], name: str) -> str | None:
+    """Return `name`_URL, with the password of `name`_PASSWORD where it has none; both may lie in files."""
+    url = _secret(env, f"{name}_URL")
+    password = _secret(env, f"{name}_PASSWORD")
     if url is None or password is None:
         return url
     parts = urlsplit(url)

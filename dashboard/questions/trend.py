@@ -1,6 +1,7 @@
 """How does it change across vLLM versions? Speedups over releases, and beneath each what both arms did."""
 
 from html import escape
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -9,7 +10,7 @@ from dashboard import answers, confounders, data, figures, labels, notes, scope,
 from dashboard.charts import palette, trend
 from dashboard.charts.axes import speedup_domain
 from dashboard.charts.palette import ArmStyle
-from dashboard.controls import Scoped, choose
+from dashboard.controls import Chosen, choose, filtered
 from dashboard.frame import caption, open_page
 from dashboard.states import Explained
 
@@ -17,19 +18,24 @@ from dashboard.states import Explained
 def show() -> None:
     """Draw the page."""
     head = open_page("How does it change across vLLM versions?")
-    rows = data.trend()
+    scopes = data.scopes()
+    if isinstance(scopes, Explained):
+        data.explain(scopes)
+        return
+    chosen = choose(scopes, one_version=False)
+    rows = data.trend(chosen.scope)
     if isinstance(rows, Explained):
         data.explain(rows)
         return
-    scoped = choose(rows, one_version=False)
-    latest = scope.latest_of_version(_judged_by(scoped.rows, metric="latency"))
-    versions = scope.versions(latest)
-    cells = _named(latest)
+    left = filtered(rows)
+    cells = _named(_judged_by(left.rows, metric="latency"))
+    versions = scope.versions(cells)
     measured = cells[cells["estimate"].notna()]
     with head:
-        _answer(measured, scoped, versions=scope.versions(measured))
+        _answer(cells, measured, chosen, versions=scope.versions(measured))
     if not measured.empty:
-        _panels(cells, measured, scoped, versions=versions)
+        _panels(cells, measured, versions=versions)
+        _captions(measured, chosen, left.filters)
         _steps(measured, versions=versions)
         _confounders(measured, versions=versions)
     _holes(cells[cells["estimate"].isna()])
@@ -55,14 +61,14 @@ def _named(rows: pd.DataFrame) -> pd.DataFrame:
     ).pipe(labels.with_arms)
 
 
-def _answer(measured: pd.DataFrame, scoped: Scoped, *, versions: list[str]) -> None:
-    sentence = answers.trend_answer(measured, hardware=scoped.hardware, versions=versions)
+def _answer(cells: pd.DataFrame, measured: pd.DataFrame, chosen: Chosen, *, versions: list[str]) -> None:
+    sentence = answers.trend_answer(measured, hardware=chosen.hardware, versions=versions)
     st.subheader(figures.plain(sentence), anchor=False)
-    for warning in notes.loud(scoped.rows):
+    for warning in notes.loud(cells):
         st.warning(warning)
 
 
-def _panels(cells: pd.DataFrame, measured: pd.DataFrame, scoped: Scoped, *, versions: list[str]) -> None:
+def _panels(cells: pd.DataFrame, measured: pd.DataFrame, *, versions: list[str]) -> None:
     metric = st.segmented_control(
         "Both arms as",
         list(trend.ABSOLUTES),
@@ -86,14 +92,17 @@ def _panels(cells: pd.DataFrame, measured: pd.DataFrame, scoped: Scoped, *, vers
                     trend.arms_chart(here, metric=metric or "output_tokens_per_s", versions=versions, styles=styles)
                 )
                 st.altair_chart(trend.acceptance_chart(here, versions=versions, styles=styles))
+
+
+def _captions(measured: pd.DataFrame, chosen: Chosen, filters: dict[str, list[Any]]) -> None:
     caption(
         f"Speedups: {palette.verdict_key()}, in the colour of the arm; within a version in the order of the "
         "key. Versions are in release order; a version without a figure is a hole.",
         notes.method_of_interval(measured),
         notes.evidence(measured),
-        _noise(measured),
+        notes.noise_floor(measured),
         notes.greedy(measured),
-        f"Hardware: {scoped.hardware}. {notes.filters(scoped.filters)}",
+        f"Hardware: {chosen.hardware}. {notes.filters(filters)}",
         notes.source(measured),
     )
 
@@ -105,14 +114,6 @@ def _arm_key(panel: pd.DataFrame, *, styles: dict[str, ArmStyle]) -> str:
         f'<span style="color:{styles[arm].colour};white-space:nowrap">{styles[arm].glyph} {escape(arm)}</span>'
         for arm in arms
     )
-
-
-def _noise(measured: pd.DataFrame) -> str | None:
-    nights = data.nights()
-    if isinstance(nights, Explained):
-        return None
-    here = nights[nights["sweep_id"].isin(measured["sweep_id"]) & nights["hardware_id"].isin(measured["hardware_id"])]
-    return notes.noise_floor(here.rename(columns={"worst_aa_log_ratio": "aa_log_ratio"}))
 
 
 def _steps(measured: pd.DataFrame, *, versions: list[str]) -> None:

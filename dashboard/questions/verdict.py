@@ -1,5 +1,7 @@
 """Is it worth it? One hardware, one vLLM release: the verdict of every cell, and why."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -7,7 +9,7 @@ from dashboard import answers, data, figures, labels, notes, tables
 from dashboard.charts import palette
 from dashboard.charts.axes import speedup_domain
 from dashboard.charts.intervals import interval_chart
-from dashboard.controls import Scoped, choose
+from dashboard.controls import Chosen, choose, filtered
 from dashboard.frame import caption, open_page
 from dashboard.states import Explained
 
@@ -15,30 +17,36 @@ from dashboard.states import Explained
 def show() -> None:
     """Draw the page."""
     head = open_page("Is it worth it?")
-    rows = data.verdicts()
+    scopes = data.scopes()
+    if isinstance(scopes, Explained):
+        data.explain(scopes)
+        return
+    chosen = choose(scopes, one_version=True)
+    rows = data.verdicts(chosen.scope)
     if isinstance(rows, Explained):
         data.explain(rows)
         return
-    scoped = choose(rows, one_version=True)
-    cells = scoped.rows.assign(label=labels.cell_labels(scoped.rows))
+    left = filtered(rows)
+    cells = left.rows.assign(label=labels.cell_labels(left.rows))
     with head:
-        _answer(cells, scoped)
+        _answer(cells, chosen)
     judged = cells[cells["verdict"].notna()]
     if not judged.empty:
-        _charts(judged, scoped)
+        _charts(judged, chosen, left.filters)
         _table(judged)
         _reasons(judged)
     _without_verdict(cells[cells["verdict"].isna()])
 
 
-def _answer(cells: pd.DataFrame, scoped: Scoped) -> None:
-    sentence = answers.verdict_answer(cells, hardware=scoped.hardware, engine_version=str(scoped.engine_version))
+def _answer(cells: pd.DataFrame, chosen: Chosen) -> None:
+    version = str(chosen.scope.engine_version)
+    sentence = answers.verdict_answer(cells, hardware=chosen.hardware, engine_version=version)
     st.subheader(figures.plain(sentence), anchor=False)
-    for warning in notes.loud(scoped.rows):
+    for warning in notes.loud(cells):
         st.warning(warning)
 
 
-def _charts(judged: pd.DataFrame, scoped: Scoped) -> None:
+def _charts(judged: pd.DataFrame, chosen: Chosen, filters: dict[str, list[Any]]) -> None:
     domain = speedup_domain(judged)
     workloads = judged.groupby("workload")["estimate"].max().sort_values(ascending=False).index.tolist()
     for start in range(0, len(workloads), 2):
@@ -55,7 +63,7 @@ def _charts(judged: pd.DataFrame, scoped: Scoped) -> None:
         notes.noise_floor(judged),
         notes.start_spread(judged),
         notes.greedy(judged),
-        f"Hardware: {scoped.hardware}. {notes.filters(scoped.filters)}",
+        f"Hardware: {chosen.hardware}. {notes.filters(filters)}",
         notes.source(judged),
     )
 

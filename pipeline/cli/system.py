@@ -31,7 +31,7 @@ def run(arguments: Any) -> int:
 
 def start(settings: Settings, *, nightly_cron: str | None = None) -> SystemState:
     """Bring everything up, the warehouse migrated. `nightly_cron` replaces that of the settings."""
-    from pipeline.steps.warehousing import migrate_warehouse
+    from pipeline.steps.warehousing import migrate_warehouse, warehouse_reader_url
     from pipeline.system.up import up
 
     with progress_bar("starting") as (progress, report):
@@ -49,6 +49,7 @@ def start(settings: Settings, *, nightly_cron: str | None = None) -> SystemState
             nightly_timezone=settings.nightly_timezone,
             usd_per_gpu_hour="" if settings.usd_per_gpu_hour is None else str(settings.usd_per_gpu_hour),
             migrate=migrate_warehouse,
+            reader_url=lambda: warehouse_reader_url(settings),
         )
 
 

@@ -27,25 +27,32 @@ COLUMNS = (
 
 def run(arguments: Any) -> int:
     """Print the verdicts, one table for each hardware, engine, target and kind of weights."""
-    rows = read_verdicts(arguments.sweep)
+    rows = read_verdicts(arguments.sweep, engine_version=arguments.engine)
     if arguments.json:
         say_json(rows)
         return EXIT_DONE
     if not rows:
         of = f" of sweep {arguments.sweep}" if arguments.sweep else ""
+        of = f" with vLLM {arguments.engine}" if arguments.engine else of
         say(f"the warehouse holds no verdict{of}: run `make demo`, or `specwatch bench` and `specwatch ingest`")
         return EXIT_DONE
     show(rows, why=arguments.why)
     return EXIT_DONE
 
 
-def read_verdicts(sweep_id: str | None) -> list[dict[str, Any]]:
-    """Return the rows of the verdict view as plain values; of `sweep_id`, or the latest of every cell."""
+def read_verdicts(sweep_id: str | None, *, engine_version: str | None = None) -> list[dict[str, Any]]:
+    """Return the rows of the verdict view as plain values: of `sweep_id`, or the latest of every cell.
+
+    The latest are those with `engine_version`, or with the newest release that each series was planned with.
+    """
     from pipeline.steps.warehousing import open_migrated
     from pipeline.warehouse.queries import latest_verdicts, sweep_verdicts
 
     engine, _ = open_migrated(load_settings())
-    return _plain(sweep_verdicts(engine, sweep_id) if sweep_id else latest_verdicts(engine))
+    if sweep_id:
+        return _plain(sweep_verdicts(engine, sweep_id))
+    newest = None if engine_version else True
+    return _plain(latest_verdicts(engine, engine_version=engine_version, newest_engine=newest))
 
 
 def _plain(frame: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -41,12 +41,12 @@ def make_roles(settings: Settings, *, login: roles.Role | None, password: str | 
 def warehouse_reader_url(settings: Settings) -> str:
     """Return an address of the warehouse that may only read its views, for pages.
 
-    For the embedded one; its password is made once and lies in SPECWATCH_HOME. That of WAREHOUSE_URL comes back as it
-    is: who may log in there is its owner's to say.
+    For the embedded one; its password is made once and lies in SPECWATCH_HOME. For one of yours WAREHOUSE_READER_URL,
+    or WAREHOUSE_URL as it is: who may log in there is its owner's to say.
     """
+    if settings.warehouse_reader_url:
+        return settings.warehouse_reader_url
     _, url = open_migrated(settings)
-    if settings.warehouse_url:
-        return url
     file = settings.home / "postgres.reader_password"
     if not file.exists():
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as new:

@@ -42,6 +42,7 @@ class Site:
     usd_per_gpu_hour: str = ""  # empty: not stated
     bind: str = "127.0.0.1"
     airflow_host: str = "127.0.0.1"
+    warehouse_reader_url: str | Path = ""  # what pages ask; empty: they ask as the others do
     browser_url: str = ""  # of the api-server as a person's browser reaches it; empty: as everyone does
 
     @property
@@ -167,9 +168,13 @@ def edge_environment(site: Site) -> dict[str, str]:
 
 
 def dashboard_environment(site: Site) -> dict[str, str]:
-    """Return the environment of the dashboard: the warehouse, and nothing sent to anyone."""
+    """Return the environment of the dashboard: the warehouse, to be read, and nothing sent to anyone."""
+    reader = site.warehouse_reader_url
+    asked = (
+        _warehouse_setting(reader, name="WAREHOUSE_READER_URL") if reader else _warehouse_setting(site.warehouse_url)
+    )
     return common_environment(site) | {
-        **_warehouse_setting(site.warehouse_url),
+        **asked,
         "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
         "STREAMLIT_SERVER_HEADLESS": "true",
         "STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none",
@@ -185,8 +190,8 @@ def _airflow_setting(name: str, value: str | Path) -> dict[str, str]:
     return {f"{name}_CMD": shlex.join(("awk", "1", "ORS=", str(value), "/dev/null"))}
 
 
-def _warehouse_setting(value: str | Path) -> dict[str, str]:
-    return {"WAREHOUSE_URL": value} if isinstance(value, str) else {"WAREHOUSE_URL_FILE": str(value)}
+def _warehouse_setting(value: str | Path, *, name: str = "WAREHOUSE_URL") -> dict[str, str]:
+    return {name: value} if isinstance(value, str) else {f"{name}_FILE": str(value)}
 
 
 def _dashboard_argv(site: Site) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from pipeline.system.processes import SYSTEM_VARIABLE
 from pipeline.system.services import Service
 
 START_S = 15.0  # until supervisord answers on its socket
-_DATABASE_VARIABLES = ("WAREHOUSE_URL", "WAREHOUSE_URL_FILE", "DATABASE_URL")
+_TOLD_APART = ("AIRFLOW", "WAREHOUSE_", "DATABASE_URL")  # a service knows the databases that it is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,7 @@ def inherited_environment(marker: str) -> dict[str, str]:
 
     The edge worker inherits it too, and another Airflow's settings must not leak in.
     """
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("AIRFLOW") and name not in _DATABASE_VARIABLES
-    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_TOLD_APART)}
     return kept | {SYSTEM_VARIABLE: marker, "SPT_NOENV": "1"}
 
 

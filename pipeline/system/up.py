@@ -58,13 +58,15 @@ def up(
     nightly_timezone: str = "",
     usd_per_gpu_hour: str = "",
     migrate: Callable[[str], None] | None = None,
+    reader_url: Callable[[], str] | None = None,
     ready_s: float = READY_S,
 ) -> SystemState:
     """Bring the system of `home` up and return where it is. What already runs is reused.
 
     Without `warehouse_url` the warehouse lies in the embedded Postgres. `migrate` is given the warehouse's URL before
-    anything uses it. Raises EnvironmentFault when a port that was asked for is taken, or a service is not ready
-    within `ready_s` seconds; what was started then keeps running, for its logs, until `down`.
+    anything uses it, and `reader_url` then says by which one pages ask. Raises EnvironmentFault when a port that was
+    asked for is taken, or a service is not ready within `ready_s` seconds; what was started then keeps running, for its
+    logs, until `down`.
     """
     layout = Layout(home)
     layout.make()
@@ -96,6 +98,7 @@ def up(
             nightly_cron=nightly_cron,
             nightly_timezone=nightly_timezone,
             usd_per_gpu_hour=usd_per_gpu_hour,
+            warehouse_reader_url=reader_url() if reader_url else "",
         )
         state = _state(site, postgres_port=postgres.status(layout.postgres).port or 0)
         defined = services(site)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from types import ModuleType
@@ -293,9 +293,25 @@ def _questions(known: Mapping[str, Any]) -> Iterator[tuple[str, Callable[[Engine
             offered = [p.name for p in parameters if p.name in known and p.name != "hardware_id"]
             chosen = needed or {name: known[name] for name in offered[:1]}
             yield f"{name}({', '.join(chosen)})", partial(_ask, function, chosen)
-    yield "latest_verdicts(), as the page asks", queries.latest_verdicts
-    yield "trend_by_version(), as the page asks", queries.trend_by_version
-    yield "night_summary(limit=1000), as the page asks", partial(queries.night_summary, limit=1000)
+    version = known["engine_version"]
+    yield "latest_verdicts(scope), as the page asks", partial(_scoped, queries.latest_verdicts, engine_version=version)
+    yield (
+        "trend_by_version(scope), as the page asks",
+        partial(_scoped, queries.trend_by_version, stands_for_release=True),
+    )
+    yield "latest_verdicts(newest), as the command asks", partial(queries.latest_verdicts, newest_engine=True)
+    yield "night_summary(all), as the command asks", partial(queries.night_summary, limit=100_000)
+
+
+@cache
+def _scope(engine: Engine) -> dict[str, Any]:
+    """Return the scope that a page begins with."""
+    first = queries.scopes(engine).iloc[0]
+    return {name: first[name] for name in ("hardware_id", "target", "weights", "acceptance")}
+
+
+def _scoped(function: Callable[..., Any], engine: Engine, **filters: Any) -> Any:
+    return function(engine, **_scope(engine), **filters)
 
 
 def _modules() -> list[ModuleType]:

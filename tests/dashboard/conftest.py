@@ -15,7 +15,8 @@ TREND = "questions/trend.py"
 def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., AppTest]:
     """Return a function that opens a page of the app on a warehouse, by default the verdict's."""
     monkeypatch.setenv("SPECWATCH_HOME", str(tmp_path))
-    monkeypatch.delenv("WAREHOUSE_URL_FILE", raising=False)
+    for name in ("WAREHOUSE_URL_FILE", "WAREHOUSE_READER_URL", "WAREHOUSE_READER_URL_FILE"):
+        monkeypatch.delenv(name, raising=False)
     st.cache_data.clear()
 
     def open_page(url: str | None, *, page: str | None = None, query: dict[str, str] | None = None) -> AppTest:

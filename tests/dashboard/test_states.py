@@ -7,6 +7,7 @@ from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
 from pipeline.warehouse.database import open_warehouse
+from pipeline.warehouse.roles import allow_login, make_roles
 from tests.dashboard.conftest import TREND, said
 from tests.dashboard.sweeps import put_sweep
 
@@ -72,3 +73,20 @@ def test_the_page_works_again_once_data_is_there(app: Open, database_url: str) -
     assert down.error
     put_sweep(database_url)
     assert not app(database_url).error
+
+
+@pages
+def test_pages_show_all_that_they_show_to_a_login_that_may_only_read(
+    app: Open, database_url: str, monkeypatch: pytest.MonkeyPatch, page: str | None
+) -> None:
+    put_sweep(database_url)
+    engine = open_warehouse(database_url)
+    make_roles(engine)
+    allow_login(engine, "reader", password=ROLE)
+    reader = engine.url.set(username="specwatch_reader", password=ROLE).render_as_string(hide_password=False)
+    engine.dispose()
+    monkeypatch.setenv("WAREHOUSE_READER_URL", reader)
+    test = app("postgresql://nobody@127.0.0.1:1/warehouse", page=page)
+    assert not test.exception
+    assert not test.error
+    assert len(test.get("vega_lite_chart"))

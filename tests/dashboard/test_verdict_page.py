@@ -43,7 +43,7 @@ def test_the_captions_name_n_hardware_filters_noise_prior_and_source(app: Open, 
     text = said(app(database_url))
     assert "prompts in both arms: 2; repetitions: 2; server starts: 1 speculative, 2 baseline" in text
     assert "Hardware: cpu · Test CPU · 2 cores. Filters: none." in text
-    assert "Noise floor of the night (A/A: closing against opening baseline): +0.0%" in text
+    assert "Noise floor of a night (A/A: closing against opening baseline): +0.0%" in text
     assert "assumed prior" in text
     assert "creative ran greedy (temperature 0)." in text
     assert "sweep night-7 of 2026-01-01 02:00 UTC (smoke, test)" in text

@@ -75,3 +75,15 @@ def test_the_password_of_the_warehouse_may_lie_in_a_file(tmp_path: Path, login: 
         {"WAREHOUSE_URL": f"postgresql://{login}/d?sslmode=require", "WAREHOUSE_PASSWORD_FILE": str(secret)}
     )
     assert found.warehouse_url == f"postgresql://{expected}/d?sslmode=require"
+
+
+def test_pages_ask_as_the_reader_where_one_is_told_apart(tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("p\n")
+    own = {"WAREHOUSE_URL": "postgresql://u@h/d"}
+    reader = {"WAREHOUSE_READER_URL": "postgresql://r@h/d", "WAREHOUSE_READER_PASSWORD_FILE": str(secret)}
+    assert load_settings({}).warehouse_reader_url is None
+    assert load_settings(own).warehouse_reader_url == "postgresql://u@h/d"
+    found = load_settings(own | reader)
+    assert (found.warehouse_url, found.warehouse_reader_url) == ("postgresql://u@h/d", "postgresql://r:p@h/d")
+    assert load_settings(reader).warehouse_url is None

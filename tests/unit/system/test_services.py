@@ -122,6 +122,15 @@ def test_services_inherit_proxies_but_no_database_and_no_other_airflow(monkeypat
     assert not [name for name in environment if name.startswith("AIRFLOW")]
 
 
+def test_pages_get_no_address_but_the_readers_where_there_is_one(site: Site, tmp_path: Path) -> None:
+    reader = "postgresql://reader@127.0.0.1/specwatch"
+    environment = named(dataclasses.replace(site, warehouse_reader_url=reader), "dashboard").environment
+    assert environment["WAREHOUSE_READER_URL"] == reader
+    assert not [name for name in environment if name.startswith("WAREHOUSE_URL")]
+    environment = named(dataclasses.replace(site, warehouse_reader_url=tmp_path / "url"), "dashboard").environment
+    assert environment["WAREHOUSE_READER_URL_FILE"] == str(tmp_path / "url")
+
+
 def test_a_service_is_a_value(site: Site) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         named(site, "scheduler").name = "other"
