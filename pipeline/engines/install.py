@@ -3,19 +3,22 @@
 import fcntl
 import json
 import os
+import platform
 import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
 from pipeline.domain.engine import Engine
+from pipeline.engines.capability import requirement
 from pipeline.engines.find_links import find_links, holds_cpu_torch
 from pipeline.engines.preinstalled import inspect_python
+from pipeline.engines.rulings import within
 from pipeline.engines.uv_command import Report, UvFailed, ask_uv, explain, run_uv
 from pipeline.errors import EnvironmentFault, UserError
 
@@ -127,23 +130,42 @@ def _make(engine: Engine, *, directory: Path, report: Report, lock: int, environ
     python = str(directory / "bin" / "python")
     environ = {name: value for name, value in environ.items() if name not in {"VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT"}}
     try:
-        run_uv(["venv", "--python", sys.executable, str(directory)], environ=environ, report=report, keep_open=[lock])
+        found = interpreter(engine)
+        run_uv(["venv", "--python", found, str(directory)], environ=environ, report=report, keep_open=[lock])
         _install_packages(engine, directory=directory, report=report, lock=lock, environ=environ)
     except UvFailed as failed:
-        error = explain(failed, what=what, directory=directory, python=sys.version.split()[0], environ=environ)
+        error = explain(failed, what=what, directory=directory, python=_version(directory), environ=environ)
         shutil.rmtree(directory, ignore_errors=True)
         raise error from failed
     packages = list_packages(python, environ=environ)
     seconds = round(time.monotonic() - started, 1)
     marker = {
         "engine": {"version": engine.version, "platform": engine.platform},
-        "python": sys.version.split()[0],
+        "python": _version(directory),
         "packages": packages,
         "seconds": seconds,
         "size_bytes": measure(directory),
     }
     write_atomically(directory / MARKER, text=json.dumps(marker, indent=2, sort_keys=True) + "\n")
     report(f"installed {what} in {seconds:.0f} s ({len(packages)} packages)")
+
+
+def interpreter(engine: Engine, *, ours: str = platform.python_version()) -> str:
+    """Return the Python that uv takes: ours, or, where the release does not support it, which ones it does.
+
+    uv then looks for one on this machine, and fetches one where that is allowed.
+    """
+    needs = requirement(engine)
+    return sys.executable if needs is None or within(needs.python, Version(ours)) else needs.python
+
+
+def _version(directory: Path) -> str:
+    """Return the Python of an environment; ours before there is one."""
+    with suppress(OSError):
+        for line in (directory / "pyvenv.cfg").read_text(encoding="utf-8").splitlines():
+            if line.startswith("version_info"):
+                return line.partition("=")[2].strip()
+    return platform.python_version()
 
 
 def _install_packages(engine: Engine, *, directory: Path, report: Report, lock: int, environ: dict[str, str]) -> None:

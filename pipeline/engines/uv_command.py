@@ -12,6 +12,7 @@ Report = Callable[[str], None]
 _OFFLINE = re.compile(r"Failed to fetch|error sending request|network was disabled|dns error|client error \(Connect\)")
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded|os error (?:28|122)\b")
 _NO_VERSION = re.compile(r"no version of ([A-Za-z0-9._-]+)==(\S+?)(?: and|,|\s|$)")
+_NO_PYTHON = re.compile(r"[Nn]o interpreter found|Failed to download `\S*/python-build-standalone/")
 _PYTHON = re.compile(
     r"Python(?: version)? \(?>?.*does not satisfy|requires-python|not compatible with.*Python", re.IGNORECASE
 )
@@ -93,6 +94,11 @@ def explain(failed: UvFailed, *, what: str, directory: Path, python: str, enviro
             f"{what} was not installed: the disk that holds {directory} is full ({quoted(output, _NO_SPACE)}). "
             "Free some space, or set SPECWATCH_HOME to a larger disk, and run the same command again."
         )
+    if _NO_PYTHON.search(output):
+        return EnvironmentFault(
+            f"{what} was not installed: {quoted(output, _NO_PYTHON)}. Install a Python that it supports (`uv python "
+            "install`), or name a preinstalled interpreter as `python`."
+        )
     if missing := _NO_VERSION.search(output):
         package, version = missing[1], missing[2].rstrip(".")
         return UserError(
@@ -107,7 +113,8 @@ def explain(failed: UvFailed, *, what: str, directory: Path, python: str, enviro
     if _PYTHON.search(output):
         return UserError(
             f"{what} does not support this Python ({python}): {quoted(output, _PYTHON)}. "
-            "Run Specwatch with a Python that this release supports, or name a preinstalled interpreter as `python`."
+            "Install a Python that this release supports (`uv python install`), or name a preinstalled interpreter as "
+            "`python`."
         )
     return EnvironmentFault(f"{what} was not installed. uv said: {last_lines(output)}")
 

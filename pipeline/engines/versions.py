@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from packaging.version import Version
 
@@ -16,7 +17,7 @@ from pipeline.engines.install import PACKAGES
 from pipeline.engines.uv_command import UvFailed, is_offline, last_lines, query_uv
 from pipeline.errors import EnvironmentFault, UserError
 
-MAX_RELEASES = 60  # of a range: more is a mistake
+MAX_RELEASES = 60  # of a range: more is a mistake, and each one costs a question to the index
 _FOUND = re.compile(r"==(\S+)")
 _NOTHING = re.compile(
     r"No solution found|not found in the (?:package registry|provided package locations)", re.IGNORECASE
@@ -41,7 +42,10 @@ def resolve_versions(spec: str, *, platform: Platform, environ: Mapping[str, str
     if places := find_links(told):
         told["UV_FIND_LINKS"] = ",".join(places)
     package = PACKAGES[platform]
-    releases = [version for version, _ in zip(_downwards(package, within, environ=told), range(wanted), strict=False)]
+    releases = list(islice(_downwards(package, within, environ=told), wanted + 1 if kind == "range" else wanted))
+    if len(releases) > MAX_RELEASES:
+        message = f"{spec} names more than {MAX_RELEASES} releases of {package}. Narrow it, or write last N."
+        raise UserError(message)
     if not releases:
         message = f"no release of {package} is {spec} for Python {_python()}. Name another range."
         raise UserError(message)

@@ -109,7 +109,10 @@ def _fetches(blocks: Sequence[Block], *, known: Forecast) -> Iterator[Fetch]:
     wanted = (m for b in blocks for start in b.starts for m in (b.target, start.method.draft) if m is not None)
     for model in dict.fromkeys(wanted):
         if HUB_ID.match(model.source) and known.places.get(model) is None:
-            yield Fetch(model.source, weight_bytes(known.shape(model)), gated=model.source in gated())
+            size = (
+                None if model.weights == "dummy" else weight_bytes(known.shape(model))
+            )  # its config and tokenizer only
+            yield Fetch(model.source, size, gated=model.source in gated())
 
 
 def _planned(block: Block, *, known: Forecast, settings: Settings) -> PlannedBlock:

