@@ -5,8 +5,8 @@ It is sampled before and after the window; where it changed, the kernel's stamps
 """
 
 import socket
-import struct
 import time
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python names it from 3.14 on. Also the type of the ancillary message
 ANCILLARY_BYTES = socket.CMSG_SPACE(16)
 STEP_NS = 200_000  # samples of the offset differ by microseconds
-_TIMESPEC = struct.Struct("@qq")
+_TIMESPEC_BYTES = 16  # two long integers
 _SAMPLES = 16
 _PROBE_S = 0.5
 
@@ -48,17 +48,21 @@ class Stamps:
 
     def times(self, reads: Sequence[Read]) -> list[tuple[int, bytes]]:
         """Return the reads with the time at which their bytes arrived; that of waking up where there is no stamp."""
-        if self.stepped:
-            return [(woke_ns, content) for woke_ns, _, content in reads]
-        offset_ns, unpack, size = self.start_offset_ns, _TIMESPEC.unpack, _TIMESPEC.size
-        found = []
-        for woke_ns, ancillary, content in reads:
-            if ancillary and len(ancillary[0][2]) == size:
-                seconds, nanoseconds = unpack(ancillary[0][2])
-                found.append((seconds * 1_000_000_000 + nanoseconds - offset_ns, content))
-            else:
-                found.append((woke_ns, content))
-        return found
+        if not self.stepped:
+            stamped = b"".join([ancillary[0][2] for _, ancillary, _ in reads if ancillary])
+            if len(stamped) == len(reads) * _TIMESPEC_BYTES:  # so every one is stamped
+                return list(zip(self._monotonic(stamped), [content for _, _, content in reads], strict=True))
+        return [(self._time(woke_ns, ancillary), content) for woke_ns, ancillary, content in reads]
+
+    def _time(self, woke_ns: int, ancillary: Ancillary) -> int:
+        if self.stepped or not ancillary or len(ancillary[0][2]) != _TIMESPEC_BYTES:
+            return woke_ns
+        return self._monotonic(ancillary[0][2])[0]
+
+    def _monotonic(self, stamped: bytes) -> list[int]:
+        """Return the times of stamps: struct timespec, one after the other."""
+        numbers, offset_ns = array("q", stamped), self.start_offset_ns
+        return [s * 1_000_000_000 + ns - offset_ns for s, ns in zip(numbers[::2], numbers[1::2], strict=True)]
 
 
 @contextmanager

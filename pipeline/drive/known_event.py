@@ -2,11 +2,11 @@
 
 A stream repeats itself: in hundreds of chunks only the content of the delta, `total_tokens` and `completion_tokens`
 change. What surrounds them is learnt from an event that was parsed, and compared byte by byte; everything else is
-parsed in full. A quote inside a JSON string is escaped, so what surrounds a string cannot occur inside it.
+parsed in full. What lies between is a text only where it holds no bare quote: a quote inside a JSON string is escaped.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import orjson
@@ -16,6 +16,7 @@ _TOTAL = b'"total_tokens":'
 _COMPLETION = b',"completion_tokens":'
 _INSIDE_STRING = re.compile(rb'(?:[^"\\]|\\.)*')
 _DIGITS = re.compile(rb"\d+")
+_FRAME = len(b"\r\n" + b"\r\n")  # of a chunk of the transfer-encoding, besides its size in hexadecimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,9 @@ class KnownEvent:
     before: bytes
     between: bytes
     after: bytes
+    uncounted: int  # TOTAL - COMPLETION: the tokens of the prompt
+    _tail: bytes  # pattern of what follows the content in a read that is one chunk of the transfer-encoding
+    _heads: dict[int, bytes] = field(default_factory=dict)  # by the bytes of such a read: its size line and `before`
 
     @classmethod
     def learn(cls, data: bytes, event: dict[str, Any]) -> Self | None:
@@ -38,24 +42,69 @@ class KnownEvent:
         if total < end or _end(_DIGITS, data, total) != completion:
             return None
         between = data[end:total]
-        after = _end(_DIGITS, data, completion + len(_COMPLETION))
-        return cls(before=b"data: " + data[:start], between=between, after=data[after:] + b"\n\n")
+        counted = _end(_DIGITS, data, completion + len(_COMPLETION))
+        after = data[counted:]
+        return cls(
+            before=b"data: " + data[:start],
+            between=between,
+            after=after,
+            uncounted=int(data[total:completion]) - int(data[completion + len(_COMPLETION) : counted]),
+            _tail=_literal(between) + b"%d" + _COMPLETION + b"%d" + _literal(after) + b"\n\n\r\n",
+        )
 
-    def read(self, piece: bytes) -> tuple[str, int] | None:
-        """Return content and completion tokens of a piece that is exactly one such event; None: parse it."""
-        if not piece.startswith(self.before) or not piece.endswith(self.after):
+    def read(self, event: bytes) -> tuple[str, int] | None:
+        """Return content and completion tokens of an event (without the blank line after it); None: parse it."""
+        if not event.startswith(self.before) or not event.endswith(self.after):
             return None
         start = len(self.before)
-        end = piece.find(self.between, start)
+        end = event.find(self.between, start)
         if end < 0:
             return None
-        total, _, completion = piece[end + len(self.between) : -len(self.after)].partition(_COMPLETION)
+        total, _, completion = event[end + len(self.between) : len(event) - len(self.after)].partition(_COMPLETION)
         if not (total.isdigit() and completion.isdigit()):
             return None
-        content = piece[start:end]
-        if b"\\" in content:
-            return str(orjson.loads(b'"' + content + b'"')), int(completion)
-        return content.decode(), int(completion)
+        try:
+            text = _unescaped(event[start:end].decode())
+        except UnicodeDecodeError:
+            return None
+        return None if text is None else (text, int(completion))
+
+    def read_chunk(self, read: bytes, tokens: int, /) -> str | None:
+        """Return the content of a read that is one chunk of the transfer-encoding with one such event of `tokens`.
+
+        Its size line is known from its length, and its end from the count: two comparisons are all that most reads
+        need. None: take it apart.
+        """
+        length = len(read)
+        head = self._heads.get(length) or self._head(length)
+        tail = self._tail % (self.uncounted + tokens, tokens)
+        start, end = len(head), length - len(tail)
+        if start > end or not (read.startswith(head) and read.endswith(tail)):
+            return None
+        try:
+            text = read[start:end].decode()
+        except UnicodeDecodeError:
+            return None
+        return _unescaped(text) if '"' in text or "\\" in text else text
+
+    def _head(self, length: int) -> bytes:
+        sizes = (length - _FRAME - digits for digits in range(1, 9))
+        size = next((size for digits, size in enumerate(sizes, start=1) if len(f"{size:x}") == digits), 0)
+        head = self._heads[length] = f"{size:x}\r\n".encode() + self.before
+        return head
+
+
+def is_chunk(read: bytes, content: bytes) -> bool:
+    """Whether a read is one chunk of the transfer-encoding that holds `content`: the next read begins another one."""
+    return read == f"{len(content):x}\r\n".encode() + content + b"\r\n"
+
+
+def _unescaped(inside: str) -> str | None:
+    """Return what the inside of a JSON string means; None: it is no such thing."""
+    try:
+        return str(orjson.loads(f'"{inside}"'))
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _plain(event: dict[str, Any]) -> bool:
@@ -67,6 +116,10 @@ def _plain(event: dict[str, Any]) -> bool:
     return (
         list(choice.get("delta") or ()) == ["content"] and choice.get("finish_reason") is None and "text" not in choice
     )
+
+
+def _literal(content: bytes) -> bytes:
+    return content.replace(b"%", b"%%")
 
 
 def _end(pattern: re.Pattern[bytes], data: bytes, start: int) -> int:

@@ -22,6 +22,8 @@ CROWD = 32  # streams: from here on chunks are gathered for REST_NS before they 
 REST_NS = 500_000  # than reading. The kernel has stamped them; only a stream that is faster than this would blur
 _FINE_NS = 2_000_000  # epoll waits in whole milliseconds: what is due sooner is waited for with select
 _EVENTS = 1024
+# A stream is announced once for each arrival, instead of until a poll finds it empty; and when its server has closed it
+_STREAMING = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET
 
 Receive = Callable[[int, int], tuple[bytes, Ancillary, int, object]]
 Keep = Callable[[Read], None]
@@ -88,7 +90,7 @@ class Loop:
     def _read(self, events: Sequence[tuple[int, int]], woke_ns: int) -> None:
         """Store what has arrived. Every chunk of every stream passes here: nothing may be added lightly."""
         streams = self._streams
-        for descriptor, _ in events:
+        for descriptor, happened in events:
             stream = streams.get(descriptor)
             if stream is None:
                 self._advance(descriptor, woke_ns)
@@ -103,6 +105,8 @@ class Loop:
                 content = b""
             if content:
                 keep((woke_ns, ancillary, content))
+                if happened != select.EPOLLIN or len(content) == READ_BYTES:
+                    self._epoll.modify(descriptor, _STREAMING)  # there may be more, or the end: ask again
             else:
                 self._end(descriptor, woke_ns)
 
@@ -116,6 +120,7 @@ class Loop:
             self._epoll.modify(descriptor, connection.wants)
         elif connection.streaming:
             self._streams[descriptor] = (connection.socket.recvmsg, connection.exchange.reads.append)
+            self._epoll.modify(descriptor, _STREAMING)
 
     def _end(self, descriptor: int, at_ns: int) -> None:
         self._epoll.unregister(descriptor)

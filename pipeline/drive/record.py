@@ -1,19 +1,10 @@
-"""From what happened to what is recorded: HTTP and events are parsed here, after the window."""
+"""From what happened to what is recorded."""
 
 from pipeline.domain.request import RequestRecord
+from pipeline.drive.answer import read_answer
 from pipeline.drive.clock import Stamps
 from pipeline.drive.exchange import Exchange
 from pipeline.drive.load import Load
-from pipeline.drive.response import read_response
-from pipeline.drive.stream import Stream, broken, read_stream
-
-
-def read_answer(exchange: Exchange, *, stamps: Stamps) -> Stream:
-    """Parse what one request brought. What it broke on already is kept as its error."""
-    response = read_response(stamps.times(exchange.reads))
-    if response.status:
-        return read_stream(response.body, status=response.status)
-    return broken("broken_stream", response.problem or "the connection was closed without an answer")
 
 
 def record(exchange: Exchange, *, load: Load, stamps: Stamps) -> RequestRecord:

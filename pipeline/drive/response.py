@@ -32,24 +32,40 @@ class _Events:
         self.complete = True
 
 
-def read_response(reads: Iterable[tuple[int, bytes]]) -> Response:
-    """Parse the reads of one connection: chunked transfer-encoding, a length, or a body that ends with the connection.
+class ResponseReader:
+    """Takes the reads of one connection: chunked transfer-encoding, a length, or a body that ends with the connection.
 
-    The pieces of the body that one read completed share its time.
+    A read that is one whole chunk may be kept from it, where it stands between two chunks.
     """
-    events = _Events()
-    parser = httptools.HttpResponseParser(events)
-    response = Response()
-    pieces, body = events.pieces, response.body
-    try:
-        for at_ns, content in reads:
-            parser.feed_data(content)
-            if pieces:
-                body.append((at_ns, pieces[0] if len(pieces) == 1 else b"".join(pieces)))
+
+    def __init__(self) -> None:
+        self.response = Response()
+        self._events = _Events()
+        self._parser = httptools.HttpResponseParser(self._events)
+
+    def take(self, at_ns: int, content: bytes) -> bytes:
+        """Return the piece of the body that this read brought, if any; nothing after what is not HTTP."""
+        response, pieces = self.response, self._events.pieces
+        if response.problem is None:
+            try:
+                self._parser.feed_data(content)
+            except httptools.HttpParserError as error:
                 pieces.clear()
-    except httptools.HttpParserError as error:
-        response.problem = f"not HTTP: {error}"
-    if events.headed:
-        response.status = parser.get_status_code()
-    response.complete = events.complete
-    return response
+                response.problem = f"not HTTP: {error}"
+        if self._events.headed:
+            response.status = self._parser.get_status_code()
+        response.complete = self._events.complete
+        if not pieces:
+            return b""
+        piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        response.body.append((at_ns, piece))
+        return piece
+
+
+def read_response(reads: Iterable[tuple[int, bytes]]) -> Response:
+    """Parse the reads of one connection. The pieces of the body that one read completed share its time."""
+    reader = ResponseReader()
+    for at_ns, content in reads:
+        reader.take(at_ns, content)
+    return reader.response

@@ -1,6 +1,6 @@
 """Server-sent events of a chat stream, parsed after the window from the reads and their times."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,27 +28,10 @@ class Stream:
     chunk_chars: tuple[int, ...] = ()  # cumulative characters of `text` at each chunk
 
 
-def read_stream(reads: Sequence[tuple[int, bytes]], *, status: int) -> Stream:
-    """Parse the reads of one response.
-
-    A chunk's time is that of the read that completed its event. A chunk counts when its cumulative
-    `usage.completion_tokens` grew: the first one of a chat holds only the role and no token; one chunk can hold
-    several tokens, and a busy server merges chunks.
-    """
-    if status != 200:
-        body = b"".join(content for _, content in reads)
-        kind = "http_4xx" if 400 <= status < 500 else "http_5xx"
-        return broken(kind, f"HTTP {status}: {body[:_BODY_SHOWN].decode(errors='replace')}")
-    parser = _Parser()
-    pending = b""
-    for at_ns, content in reads:
-        if not pending and parser.take_known(at_ns, content):
-            continue
-        *events, pending = (pending + content).replace(b"\r\n", b"\n").split(b"\n\n")
-        for event in events:
-            if problem := parser.take(at_ns, event):
-                return broken("broken_stream", problem)
-    return parser.result()
+def refused(status: int, body: bytes) -> Stream:
+    """Return the stream of an answer that is none: its status is not 200."""
+    kind = "http_4xx" if 400 <= status < 500 else "http_5xx"
+    return broken(kind, f"HTTP {status}: {body[:_BODY_SHOWN].decode(errors='replace')}")
 
 
 def broken(error: str, detail: str) -> Stream:
@@ -56,8 +39,13 @@ def broken(error: str, detail: str) -> Stream:
     return Stream((), (), None, None, None, "", "", error, detail)
 
 
-class _Parser:
-    """Collects the chunks of one stream."""
+class StreamReader:
+    """Collects the chunks of one stream.
+
+    A chunk's time is that of the read that completed its event. A chunk counts when its cumulative
+    `usage.completion_tokens` grew: the first one of a chat holds only the role and no token; one chunk can hold
+    several tokens, and a busy server merges chunks.
+    """
 
     def __init__(self) -> None:
         self.chunk_ns: list[int] = []
@@ -71,43 +59,74 @@ class _Parser:
         self.output_tokens: int | None = None
         self.finish_reason: str | None = None
         self.error: str | None = None
+        self.problem: str | None = None  # why the rest cannot be read
         self.done = False
-        self.known: KnownEvent | None = None
+        self._pending = b""
+        self._known: KnownEvent | None = None
 
-    def take_known(self, at_ns: int, piece: bytes) -> bool:
-        """Take a piece that is one event like one before it; return whether it was.
+    def skip_chunks(self, reads: Iterator[tuple[int, bytes]]) -> tuple[int, bytes] | None:
+        """Take reads that are one chunk of one known event with one token more; return the first that is not.
 
-        Nearly every chunk passes here: the calls that `_take_choice` makes are written out.
+        Nearly every read passes here, and nothing else may: the calls that `_take_known` makes are written out.
         """
-        found = self.known.read(piece) if self.known else None
+        if self._known is None or self._pending or self.problem is not None:
+            return next(reads, None)
+        read_chunk, chunk_ns, chunk_chars, before = (
+            self._known.read_chunk,
+            self.chunk_ns,
+            self.chunk_chars,
+            self.counted,
+        )
+        texts, tokens, chars, other = [], before, self.chars, None
+        for read in reads:
+            text = read_chunk(read[1], tokens + 1)
+            if text is None:
+                other = read
+                break
+            tokens += 1
+            chars += len(text)
+            texts.append(text)
+            chunk_ns.append(read[0])
+            chunk_chars.append(chars)
+        if texts:
+            self.texts += texts
+            self.answers += texts
+            self.chars = chars
+            self.chunk_tokens += range(before + 1, tokens + 1)
+            self.counted = self.output_tokens = tokens
+        return other
+
+    def take(self, at_ns: int, piece: bytes) -> None:
+        """Take a piece of the body that arrived at `at_ns`; nothing after what cannot be read."""
+        *events, self._pending = (self._pending + piece).replace(b"\r\n", b"\n").split(b"\n\n")
+        for event in events:
+            if self.problem is None and not self._take_known(at_ns, event):
+                self.problem = self._parse(at_ns, event)
+
+    def _take_known(self, at_ns: int, event: bytes) -> bool:
+        found = self._known.read(event) if self._known else None
         if found is None:
             return False
         content, self.output_tokens = found
-        if content:
-            self.answers.append(content)
-            self.texts.append(content)
-            self.chars += len(content)
-        if self.output_tokens > self.counted:
-            self.counted = self.output_tokens
-            self.chunk_ns.append(at_ns)
-            self.chunk_tokens.append(self.counted)
-            self.chunk_chars.append(self.chars)
+        self._take_content(content)
+        self._take_tokens(at_ns, self.output_tokens)
         return True
 
-    def take(self, at_ns: int, event: bytes) -> str | None:
-        """Take one event that arrived at `at_ns`; return why it cannot be read."""
+    def _parse(self, at_ns: int, event: bytes) -> str | None:
+        """Take one event of any kind; return why it cannot be read."""
         data = b"\n".join(line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:"))
         if data == b"[DONE]":
             self.done = True
         elif data:
+            shown = data[:_BODY_SHOWN].decode(errors="replace")
             try:
                 parsed = orjson.loads(data)
+                self._take_event(at_ns, parsed)
             except orjson.JSONDecodeError:
-                return f"not JSON: {data[:_BODY_SHOWN].decode(errors='replace')}"
-            if not isinstance(parsed, dict):
-                return f"not an object: {data[:_BODY_SHOWN].decode(errors='replace')}"
-            self._take_event(at_ns, parsed)
-            self.known = self.known or KnownEvent.learn(data, parsed)
+                return f"not JSON: {shown}"
+            except (AttributeError, TypeError):
+                return f"not an event of a completion: {shown}"
+            self._known = self._known or KnownEvent.learn(data, parsed)
         return None
 
     def _take_event(self, at_ns: int, event: dict[str, Any]) -> None:
@@ -150,6 +169,8 @@ class _Parser:
     def result(self) -> Stream:
         """Return the stream; an error class where it is not whole."""
         error, detail = None, None
+        if self.problem is not None:
+            return broken("broken_stream", self.problem)
         if self.error:
             error, detail = "http_5xx", f"the server reported an error inside the stream: {self.error}"
         elif not self.done or self.finish_reason is None:

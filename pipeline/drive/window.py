@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pipeline.domain.request import Clock, RequestRecord
+from pipeline.drive.answer import read_answer
 from pipeline.drive.clock import Stamps, offset_ns, stamping
 from pipeline.drive.conversations import chains
 from pipeline.drive.exchange import Exchange
 from pipeline.drive.load import Load
 from pipeline.drive.loop import NEVER_NS, Loop
-from pipeline.drive.record import read_answer, record
+from pipeline.drive.record import record
 from pipeline.drive.requests import Composer, Messages
 from pipeline.drive.schedule import Agenda, Feed, arrivals
 from pipeline.drive.target import Target

@@ -6,9 +6,14 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from pipeline.drive.answer import read_answer
+from pipeline.drive.clock import Stamps
+from pipeline.drive.exchange import Exchange
+from pipeline.drive.stream import Stream
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
 DONE = b"data: [DONE]\n\n"
@@ -30,6 +35,18 @@ class Hang:
 @dataclass(frozen=True)
 class Reset:
     """Cuts the connection without a goodbye."""
+
+
+def read_body(reads: Sequence[tuple[int, bytes]], *, status: int = 200) -> Stream:
+    """What is read of an answer whose body arrived in these pieces: (ns, bytes)."""
+    head = f"HTTP/1.1 {status} Said\r\nConnection: close\r\n\r\n".encode()
+    return read_reads([(0, head), *reads])
+
+
+def read_reads(reads: Sequence[tuple[int, bytes]]) -> Stream:
+    """What is read of an answer that arrived in these reads: (ns, bytes)."""
+    exchange = Exchange(0, 0, reads=[(at_ns, [], content) for at_ns, content in reads])
+    return read_answer(exchange, stamps=Stamps(0, 0))
 
 
 Step = bytes | Pause | Hang | Reset

@@ -53,6 +53,17 @@ def test_however_the_bytes_are_cut_the_answer_is_the_same(size: int) -> None:
     assert (found.text, found.chunk_tokens, found.finish_reason, found.error) == ("abc", (1, 2), "stop", None)
 
 
+@pytest.mark.parametrize("size", [1, 7, 60, len(b"".join(step for step in WHOLE[1:] if isinstance(step, bytes)))])
+def test_what_a_read_leaves_behind_is_read_though_it_is_announced_once(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.drive.loop.READ_BYTES", size)
+    rest = b"".join(step for step in WHOLE[1:] if isinstance(step, bytes))
+    with serving(lambda number, body: [HEAD, Pause(SLOW), rest]) as server:
+        found = one(server.url)
+    assert (found.text, found.chunk_tokens, found.finish_reason, found.error) == ("abc", (1, 2), "stop", None)
+
+
 def test_events_in_one_write_share_their_time() -> None:
     events = b"".join(framed(chunk(text, tokens=n)) for n, text in enumerate(["", "a", "b"]))
     end = framed(chunk("c", tokens=3, finish="length") + DONE) + framed(b"")
