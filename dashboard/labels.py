@@ -42,6 +42,11 @@ def load(row: Mapping[str, Any]) -> str:
     return f"{row['arrival']} {row['request_rate']:g}/s"
 
 
+def in_order_of_load(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows by workload and load, as numbers: 2 before 16; closed loops before open ones."""
+    return rows.sort_values(["workload", "arrival", "concurrency", "request_rate", "panel"], kind="stable")
+
+
 def with_arms(rows: pd.DataFrame) -> pd.DataFrame:
     """Add `arm`: the method's name, with the series' id where one panel has two series of that name."""
     key = [rows["panel"], rows["method_name"]]

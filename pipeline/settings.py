@@ -20,6 +20,7 @@ class Settings:
     locks: Path  # one lock an accelerator; shared by everything on the machine that measures
     warehouse_url: str | None  # None: the embedded database of `home`
     warehouse_reader_url: str | None  # for pages: WAREHOUSE_READER_URL, otherwise the one above
+    backups: Path | None  # where maintenance writes the warehouse to; None: nowhere
     postgres_port: int | None  # None: the first free one from the default
     airflow_port: int | None
     dashboard_port: int | None
@@ -59,6 +60,7 @@ def load_settings(environment: dict[str, str] | None = None) -> Settings:
         locks=Path(env.get("SPECWATCH_LOCKS") or Path(tempfile.gettempdir()) / f"specwatch-locks-{os.getuid()}"),
         warehouse_url=warehouse_url,
         warehouse_reader_url=_warehouse_url(env, "WAREHOUSE_READER") or warehouse_url,
+        backups=Path(env["SPECWATCH_BACKUPS"]).expanduser().resolve() if env.get("SPECWATCH_BACKUPS") else None,
         postgres_port=_port(env, "SPECWATCH_POSTGRES_PORT"),
         airflow_port=_port(env, "SPECWATCH_AIRFLOW_PORT"),
         dashboard_port=_port(env, "SPECWATCH_DASHBOARD_PORT"),

@@ -80,7 +80,7 @@ def _panels(cells: pd.DataFrame, measured: pd.DataFrame, *, versions: list[str])
     )
     styles = palette.arm_styles(cells["arm"])
     domain = speedup_domain(measured)
-    panels = sorted(measured["panel"].unique())
+    panels = labels.in_order_of_load(measured)["panel"].unique().tolist()
     for start in range(0, len(panels), 2):
         for column, panel in zip(st.columns(2), panels[start : start + 2], strict=False):
             here = measured[measured["panel"] == panel]

@@ -93,6 +93,27 @@ def maintain_warehouse(*, report: Report = log.info) -> Result:
     return run(report=report)
 
 
+def retain_warehouse(*, report: Report = log.info) -> Result:
+    """Drop single requests 180 days after their month's end, and old loads; measurements and verdicts stay.
+
+    Returns the counts of `specwatch db retention`.
+    """
+    from pipeline.steps.retaining import retain
+    from pipeline.warehouse.retention import Limits
+
+    return retain(requests_days=Limits().requests_days, dry_run=False, report=report)
+
+
+def backup_warehouse(*, report: Report = log.info) -> Result:
+    """Back the warehouse up into the directory SPECWATCH_BACKUPS and keep the seven newest there.
+
+    Returns {"file", "bytes", "dropped"}; "file" is None where no directory is named.
+    """
+    from pipeline.steps.backing_up import keep_backups as run
+
+    return run(report=report)
+
+
 def _block_ids(block_dir: str) -> dict[str, str]:
     path = Path(block_dir)
     return {"sweep": path.parent.name, "block": path.name}

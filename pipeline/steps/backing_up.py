@@ -20,16 +20,34 @@ from pipeline.warehouse.migrate import migrate
 
 Report = Callable[[str], None]
 VERSION_TIMEOUT_S = 30
+KEPT = 7  # backups of maintenance
 
 
 def backup_warehouse(path: Path | None, *, report: Report) -> dict[str, Any]:
     """Back the warehouse up to `path`, by default a dated file in SPECWATCH_HOME/backups; return file and manifest."""
     settings = load_settings()
     engine = open_warehouse(warehouse_url(settings))
-    to = path or settings.home / "backups" / f"warehouse-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.dump"
+    to = path or settings.home / "backups" / _dated_name()
     with whole_path(to) as temporary:
         manifest = write_backup(engine, temporary, pg_dump=_program("pg_dump", engine), report=report)
     return {"file": str(to), "bytes": to.stat().st_size} | manifest.as_json()
+
+
+def keep_backups(*, report: Report) -> dict[str, Any]:
+    """See pipeline.steps.backup_warehouse."""
+    directory = load_settings().backups
+    if directory is None:
+        return {"file": None, "dropped": []}
+    done = backup_warehouse(directory / _dated_name(), report=report)
+    old = sorted(directory.glob("warehouse-*.dump"))[:-KEPT]
+    for path in old:
+        path.unlink()
+        report(f"{path} is older than the {KEPT} newest: removed")
+    return {"file": done["file"], "bytes": done["bytes"], "dropped": [str(path) for path in old]}
+
+
+def _dated_name() -> str:
+    return f"warehouse-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.dump"
 
 
 def restore_warehouse(path: Path, *, into: str | None, replace: bool, report: Report) -> dict[str, Any]:

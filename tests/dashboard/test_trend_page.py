@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
+from dashboard.labels import in_order_of_load
 from dashboard.notes import CPU_WARNING
 from tests.dashboard.conftest import TREND, said
 from tests.dashboard.sweeps import CPU, ESTIMATES, FAILED, GPU, put_sweep
@@ -92,3 +94,16 @@ def test_a_sweep_that_failed_whole_has_no_trend_but_its_reasons(app: Open, datab
     assert not page.exception
     assert "no cell that is asked for here was measured" in said(page)
     assert len(page.table[0].value) == 8
+
+
+def test_panels_are_in_the_order_of_their_load() -> None:
+    rows = pd.DataFrame(
+        {
+            "workload": ["b", "a", "a", "a", "a"],
+            "arrival": ["closed", "poisson", "closed", "closed", "closed"],
+            "concurrency": [1, None, 16, 2, 1],
+            "request_rate": [None, 4.0, None, None, None],
+            "panel": ["b1", "a poisson", "a16", "a2", "a1"],
+        }
+    )
+    assert in_order_of_load(rows)["panel"].tolist() == ["a1", "a2", "a16", "a poisson", "b1"]

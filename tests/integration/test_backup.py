@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import ProgrammingError
 
+from pipeline import steps
 from pipeline.cli import main
 from pipeline.errors import EnvironmentFault, UserError
 from pipeline.steps import backing_up
@@ -196,3 +197,22 @@ def test_the_command_line_backs_up_and_restores_into_a_database_of_its_own(
     assert main(["db", "restore", made["file"]]) == 2
     assert main(["db", "restore", made["file"], "--replace"]) == 0
     assert "every count and checksum agrees" in capsys.readouterr().out
+
+
+def test_maintenance_keeps_the_newest_backups_where_a_directory_is_named(
+    filled: Engine, warehouse_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAREHOUSE_URL", warehouse_url)
+    monkeypatch.delenv("SPECWATCH_BACKUPS", raising=False)
+    assert steps.backup_warehouse(report=lambda _: None)["file"] is None
+    monkeypatch.setenv("SPECWATCH_BACKUPS", str(tmp_path))
+    old = [tmp_path / f"warehouse-2026010{day}T000000Z.dump" for day in range(1, 9)]
+    for path in [*old, tmp_path / "mine.dump"]:
+        path.write_text("older")
+    done = steps.backup_warehouse(report=lambda _: None)
+    assert done["dropped"] == [str(path) for path in old[:2]]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "mine.dump",
+        Path(done["file"]).name,
+        *(path.name for path in old[2:]),
+    }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 DAGS = Path(__file__).resolve().parents[2] / "dags"
-FILES = ("nightly_matrix", "adhoc_matrix")
+FILES = ("nightly_matrix", "adhoc_matrix", "maintenance")
 
 
 def describe() -> dict[str, Any]:
