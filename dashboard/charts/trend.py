@@ -40,6 +40,7 @@ def speedup_chart(
             for verdict, harmful in zip(data["verdict"], data["harmful"], strict=True)
         ],
     )[["engine_version", "arm", "estimate", "lower", "upper", "margin", "verdict", "text", "phrase"]]
+    data = with_runs(data, versions=versions)
     tooltip = [
         alt.Tooltip("engine_version:N", title="vLLM"),
         alt.Tooltip("arm:N"),
@@ -47,7 +48,9 @@ def speedup_chart(
         alt.Tooltip("phrase:N", title="verdict"),
     ]
     base = alt.Chart(data).encode(x=_versions(versions), xOffset=_offset(styles, data), color=_arm_colour(styles, data))
-    line = base.mark_line(strokeWidth=1.5).encode(y=_speedup("estimate", domain), strokeDash=_arm_dash(styles, data))
+    line = base.mark_line(strokeWidth=1.5).encode(
+        y=_speedup("estimate", domain), strokeDash=_arm_dash(styles, data), detail="run:N"
+    )
     bar = base.mark_rule(strokeWidth=3, clip=True).encode(y=_speedup("lower", domain), y2="upper:Q", tooltip=tooltip)
     words = list(palette.VERDICT_SHAPES)
     shapes = alt.Scale(domain=words, range=list(palette.VERDICT_SHAPES.values()))
@@ -89,9 +92,16 @@ def arm_values(rows: pd.DataFrame, *, metric: str) -> pd.DataFrame:
     return data.dropna(subset=["value"])
 
 
+def with_runs(rows: pd.DataFrame, *, versions: Sequence[str]) -> pd.DataFrame:
+    """Number the runs of neighbouring versions of each arm (column `run`): a line ends where a version has no figure."""
+    at = rows["engine_version"].map({version: number for number, version in enumerate(versions)})
+    return rows.assign(run=at - at.groupby(rows["arm"]).rank(method="dense"))
+
+
 def _lines(
     data: pd.DataFrame, *, versions: Sequence[str], styles: Mapping[str, ArmStyle], title: str, floor: float
 ) -> alt.LayerChart:
+    data = with_runs(data, versions=versions)
     present = _present(styles, data)
     y = alt.Y(
         "value:Q",
@@ -103,7 +113,7 @@ def _lines(
     shape = alt.Shape(
         "arm:N", scale=alt.Scale(domain=present, range=[styles[arm].shape for arm in present]), legend=None
     )
-    line = base.mark_line(strokeWidth=1.5).encode(strokeDash=_arm_dash(styles, data))
+    line = base.mark_line(strokeWidth=1.5).encode(strokeDash=_arm_dash(styles, data), detail="run:N")
     point = base.mark_point(size=90, filled=True, opacity=1).encode(
         shape=shape,
         tooltip=[

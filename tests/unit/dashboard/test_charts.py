@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from dashboard.charts import palette, trend
@@ -115,6 +116,14 @@ def test_the_trend_draws_intervals() -> None:
     chart = trend.speedup_chart(data, versions=["0.32.0"], styles=palette.arm_styles(data["arm"]), domain=(0.5, 3.0))
     bar = next(layer for layer in layers(chart, "rule") if "y2" in layer["encoding"])
     assert (bar["encoding"]["y"]["field"], bar["encoding"]["y2"]["field"]) == ("lower", "upper")
+
+
+def test_a_line_ends_where_a_version_has_no_figure() -> None:
+    found = trend.with_runs(
+        pd.DataFrame({"arm": ["a", "a", "b", "b", "a"], "engine_version": ["1", "2", "2", "3", "4"]}),
+        versions=["1", "2", "3", "4"],
+    )
+    assert found["run"].tolist() == [-1, -1, 0, 0, 0]  # a: 1 and 2, then 4; b: 2 and 3
 
 
 def test_the_baseline_of_a_panel_is_drawn_once_a_version() -> None:
