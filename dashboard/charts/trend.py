@@ -93,7 +93,7 @@ def arm_values(rows: pd.DataFrame, *, metric: str) -> pd.DataFrame:
 
 
 def with_runs(rows: pd.DataFrame, *, versions: Sequence[str]) -> pd.DataFrame:
-    """Number the runs of neighbouring versions of each arm (column `run`): a line ends where a version has no figure."""
+    """Number each arm's runs of neighbouring versions (column `run`): a line ends where a version has no figure."""
     at = rows["engine_version"].map({version: number for number, version in enumerate(versions)})
     return rows.assign(run=at - at.groupby(rows["arm"]).rank(method="dense"))
 
