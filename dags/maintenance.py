@@ -28,7 +28,7 @@ and this says nothing).
 """
 
 
-@task(execution_timeout=timedelta(hours=4))
+@task(multiple_outputs=False, execution_timeout=timedelta(hours=4))
 def backup() -> dict[str, Any]:
     """Write the warehouse to one file, where a directory for them is named."""
     from pipeline import steps
@@ -40,7 +40,7 @@ def backup() -> dict[str, Any]:
     return {"file": done["file"], "bytes": done["bytes"]}
 
 
-@task(trigger_rule="none_failed", execution_timeout=timedelta(hours=1))
+@task(multiple_outputs=False, trigger_rule="none_failed", execution_timeout=timedelta(hours=1))
 def retention() -> dict[str, Any]:
     """Drop what is past its time; not after a backup that failed."""
     from pipeline import steps
@@ -49,7 +49,7 @@ def retention() -> dict[str, Any]:
         return steps.retain_warehouse()
 
 
-@task(execution_timeout=timedelta(hours=1))
+@task(multiple_outputs=False, execution_timeout=timedelta(hours=1))
 def maintain() -> dict[str, Any]:
     """Make partitions ahead, reap abandoned loads, and name rows that must not exist."""
     from pipeline import steps
