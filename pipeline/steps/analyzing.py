@@ -17,7 +17,8 @@ from pipeline.warehouse.derived import write_derived
 from pipeline.warehouse.queries import aa_pairs, cell_measurements, paired_requests
 
 Rows = Sequence[Mapping[str, Any]]
-Group = tuple[str, str, str]  # hardware, engine, target: what may be compared
+Group = tuple[str, str, str, str]  # hardware, engine, target and its weights: what may be compared
+_OF_GROUP = ("hardware_id", "engine_id", "target", "weights")  # of an A/A pair
 Samples = defaultdict[tuple[str, str], list[Sample]]  # by hardware and cell: a night has 200 cells
 VERDICT_METRIC = "latency_speedup"
 
@@ -49,7 +50,7 @@ def derive(
     verdicts: list[Verdict] = []
     groups: dict[Group, list[Mapping[str, Any]]] = defaultdict(list)
     for row in measured:
-        groups[row["hardware_id"], row["engine_id"], row["target_name"]].append(row)
+        groups[row["hardware_id"], row["engine_id"], row["target_name"], row["weights"]].append(row)
     samples: Samples = defaultdict(list)
     for row in requests:
         samples[row["hardware_id"], row["cell_id"]].append(_sample(row))
@@ -64,7 +65,7 @@ def _group(
     rows: Rows, samples: Samples, *, pairs: Rows, group: Group, margin: float, sweep_id: str
 ) -> tuple[list[Speedup], list[Verdict]]:
     windows = [_window(row) for row in rows]
-    alike = [row for row in pairs if (row["hardware_id"], row["engine_id"], row["target"]) == group]
+    alike = [row for row in pairs if tuple(row[name] for name in _OF_GROUP) == group]
     starts = start_variance(_aa_by_block(alike))
     tonight = _aa_by_cell(alike, sweep_id)
     speedups: list[Speedup] = []

@@ -187,18 +187,19 @@ def cell_measurements(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
 
 
 def aa_pairs(engine: Engine, sweep_id: str) -> list[dict[str, Any]]:
-    """Return A/A log ratios of a sweep and of every earlier one on the same hardware, engine and target.
+    """Return A/A log ratios of a sweep and of every earlier one on the same hardware, engine, target and weights.
 
-    hardware_id, engine_id, target, sweep_id, block_id, cell_id, aa_log_ratio; oldest first.
+    hardware_id, engine_id, target, weights, sweep_id, block_id, cell_id, aa_log_ratio; oldest first.
     """
     return records(
         engine,
-        "select n.hardware_id, n.engine_id, n.target, n.sweep_id, n.block_id, n.cell_id, n.aa_log_ratio "
+        "select n.hardware_id, n.engine_id, n.target, n.weights, n.sweep_id, n.block_id, n.cell_id, n.aa_log_ratio "
         "from warehouse.noise_floor as n "
         "where n.aa_log_ratio is not null "
         "and n.sweep_at <= (select s.planned_at from warehouse.sweep as s where s.sweep_id = :sweep_id) "
-        "and (n.hardware_id, n.engine_id, n.target) in ("
-        "select t.hardware_id, t.engine_id, t.target from warehouse.noise_floor as t where t.sweep_id = :sweep_id) "
+        "and (n.hardware_id, n.engine_id, n.target, n.weights) in ("
+        "select t.hardware_id, t.engine_id, t.target, t.weights "
+        "from warehouse.noise_floor as t where t.sweep_id = :sweep_id) "
         "order by n.sweep_at, n.sweep_id, n.block_id, n.cell_id",
         {"sweep_id": sweep_id},
     )

@@ -222,6 +222,8 @@ def test_aa_pairs_are_of_this_sweep_and_earlier_ones_alike(engine: Engine) -> No
     load(engine, sweep_id="s2", day=2, closing_factor=1.2)
     load(engine, sweep_id="later", day=3, closing_factor=1.3)
     load(engine, sweep_id="other", day=1, closing_factor=1.5, hardware=build.GPU)
+    dummy = build.block(of=build.sweep("dummy"), target=replace(build.TARGET, weights="dummy"))
+    publish(engine, stage(engine, build.block_load(dummy, closing_factor=1.7)))
     pairs = [(row["sweep_id"], row["aa_log_ratio"]) for row in queries.aa_pairs(engine, "s2")]
     assert pairs == [("s1", pytest.approx(log(1.1))), ("s2", pytest.approx(log(1.2)))]
 

@@ -97,11 +97,11 @@ def sweep(sweep_id: str = "s1", *, day: int = 1, trigger: str = "test") -> Sweep
     return Sweep(sweep_id, "smoke", "hash", f"2026-01-{day:02d}T02:00:00+00:00", trigger)
 
 
-def cell(method: Method = NGRAM, *, engine: Engine = ENGINE, concurrency: int = 1) -> Cell:
+def cell(method: Method = NGRAM, *, engine: Engine = ENGINE, concurrency: int = 1, target: Model = TARGET) -> Cell:
     """Return a cell of the small matrix."""
     return Cell(
         engine=engine,
-        target=TARGET,
+        target=target,
         method=method,
         server=ServerSettings(),
         workload=WORKLOAD.name,
@@ -121,16 +121,17 @@ def block(
     engine: Engine = ENGINE,
     concurrencies: Sequence[int] = (1,),
     skipped: Sequence[SkippedCell] = (),
+    target: Model = TARGET,
 ) -> Block:
     """Return a block: baseline, ngram, baseline."""
-    base = tuple(cell(BASE, engine=engine, concurrency=c) for c in concurrencies)
-    arm = tuple(cell(NGRAM, engine=engine, concurrency=c) for c in concurrencies)
+    base = tuple(cell(BASE, engine=engine, concurrency=c, target=target) for c in concurrencies)
+    arm = tuple(cell(NGRAM, engine=engine, concurrency=c, target=target) for c in concurrencies)
     return Block(
         layout_version=1,
         sweep=of or sweep(),
         block_id=block_id,
         engine=engine,
-        target=TARGET,
+        target=target,
         repetitions=REPETITIONS,
         starts=(
             PlannedStart(0, "opening", BASE, base),

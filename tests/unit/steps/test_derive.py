@@ -38,7 +38,7 @@ def test_an_arm_is_never_compared_with_a_baseline_of_other_hardware(night: tuple
     assert derive("s", measured=moved, requests=requests, pairs=pairs, margin=MARGIN) == ([], [])
 
 
-def test_only_pairs_of_the_same_hardware_engine_and_target_are_history(night: tuple[Rows, Rows, Rows]) -> None:
+def test_only_pairs_of_the_same_hardware_engine_target_and_weights_are_history(night: tuple[Rows, Rows, Rows]) -> None:
     measured, requests, pairs = night
     nights = [row | {"sweep_id": f"night-{n}"} for n in range(1, 10) for row in pairs]
 
@@ -49,6 +49,7 @@ def test_only_pairs_of_the_same_hardware_engine_and_target_are_history(night: tu
     assert source(nights) == {"history"}  # nine of them and tonight's
     assert source(named(nights, engine_id="0.1.0-cpu")) == {"prior"}
     assert source(named(nights, hardware_id="another")) == {"prior"}
+    assert source(named(nights, weights="dummy")) == {"prior"}
 
 
 def test_the_margin_moves_the_verdict_and_not_the_interval(night: tuple[Rows, Rows, Rows]) -> None:
