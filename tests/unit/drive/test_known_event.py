@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.drive.known_event import KnownEvent, is_chunk
 from pipeline.drive.response import ResponseReader
+from pipeline.drive.stream import StreamReader
 from tests.unit.drive.scripted import DONE, HEAD, framed, read_body, read_reads
 
 FIXTURES = Path(__file__).parents[2] / "support" / "fixtures" / "vllm"
@@ -182,6 +183,26 @@ def test_most_chunks_reach_neither_parser(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_read_that_is_not_one_chunk_with_one_token_more_is_taken_apart(other: bytes) -> None:
     assert known().read_chunk(framed(piece(event("b", 2)) + b"\n\n"), 2) == "b"
     assert known().read_chunk(other, 2) is None
+
+
+def test_what_looks_like_a_chunk_inside_another_one_is_no_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = framed(piece(event("b", 1)) + b"\n\n")
+    outside = framed(inside + b": kept alive\n\n")
+    cut = outside.index(inside)
+    ended = event("c", 9) | {"choices": [{"index": 0, "delta": {"content": "c"}, "finish_reason": "stop"}]}
+    first, *rest = chunks([event("", 0), *(event("longer", tokens) for tokens in (3, 5, 7)), ended])
+    pieces = [HEAD, first, outside[:cut], inside, outside[cut + len(inside) :], *rest]
+    fast = read_reads(list(enumerate(pieces)))
+    monkeypatch.setattr(KnownEvent, "learn", lambda *_: None)
+    assert read_reads(list(enumerate(pieces))) == fast
+    assert (fast.text, fast.error) == ("blongerlongerlongerc", None)
+
+
+def test_nothing_is_taken_past_an_event_that_is_not_whole_yet() -> None:
+    reader = StreamReader()
+    reader.take(1, piece(event("a", 1)) + b"\n\ndata: ")
+    read = (2, framed(piece(event("b", 2)) + b"\n\n"))
+    assert reader.skip_chunks(iter([read])) == read
 
 
 def test_a_percent_sign_around_the_text_is_no_pattern() -> None:

@@ -44,8 +44,9 @@ def test_merged_chunks_in_one_read_share_its_time() -> None:
     assert stream.chunk_tokens == (1, 2)
 
 
-def test_a_reasoning_delta_is_a_token() -> None:
-    text = chunk("x", tokens=1, finish="stop").replace(b'"content"', b'"reasoning"')
+@pytest.mark.parametrize("key", [b'"reasoning"', b'"reasoning_content"'])  # of newer releases, of older ones
+def test_a_reasoning_delta_is_a_token(key: bytes) -> None:
+    text = chunk("x", tokens=1, finish="stop").replace(b'"content"', key)
     stream = read_body([(1, ROLE), (2, text), (3, DONE)])
     assert (stream.chunk_tokens, stream.text) == ((1,), "x")
 
@@ -69,6 +70,9 @@ def test_zero_output_tokens_are_no_chunk() -> None:
         ([(1, b"data: {no json}\n\n")], 200, "broken_stream", "not JSON"),
         ([(1, b'data: {"error":{"message":"engine died"}}\n\n'), (2, DONE)], 200, "http_5xx", "engine died"),
         ([], 200, "broken_stream", "without [DONE]"),
+        ([(1, b"data: [1]\n\n")], 200, "broken_stream", "not an event"),
+        ([(1, b'data: {"choices":[null]}\n\n')], 200, "broken_stream", "not an event"),
+        ([(1, b'data: {"choices":[{"delta":{"content":5}}]}\n\n')], 200, "broken_stream", "not an event"),
         (
             [(1, chunk("a", tokens=1, finish="stop").replace(b"usage", b"other")), (2, DONE)],
             200,

@@ -106,7 +106,8 @@ def test_other_histograms_of_times_per_token_are_not_steps() -> None:
 
 @pytest.mark.parametrize("name", ["kv_cache_usage_perc", "gpu_cache_usage_perc"])
 def test_the_kv_cache_is_as_full_as_its_fullest_engine(name: str) -> None:
-    assert kv_cache_usage(f'vllm:{name}{{engine="0"}} 0.2\nvllm:{name}{{engine="1"}} 0.5\n') == 0.5
+    page = "".join(f'vllm:{name}{{engine="{engine}"}} {usage}\n' for engine, usage in enumerate((0.2, 0.5, 0.3)))
+    assert kv_cache_usage(page) == 0.5
     assert kv_cache_usage("") is None
 
 
