@@ -7,7 +7,7 @@ import pynvml
 
 
 class ScriptedNvml:
-    """One Blackwell card. `answers` by name of the call: a value, a function of no argument, or an error code."""
+    """One Blackwell card. `answers` by name of the call: a value, values by the last argument, a function, an error."""
 
     NVMLError = pynvml.NVMLError
     NVML_ERROR_NOT_SUPPORTED = pynvml.NVML_ERROR_NOT_SUPPORTED
@@ -30,12 +30,12 @@ class ScriptedNvml:
             "nvmlDeviceGetEnforcedPowerLimit": 600_000,
             "nvmlDeviceGetEccMode": (1, 0),
             "nvmlDeviceGetMigMode": (0, 1),
-            "nvmlDeviceGetMaxClockInfo": 2600,
+            "nvmlDeviceGetMaxClockInfo": {pynvml.NVML_CLOCK_SM: 2600, pynvml.NVML_CLOCK_MEM: 14_000},
             "nvmlDeviceGetPowerUsage": 400_000,
             "nvmlDeviceGetTotalEnergyConsumption": 1_000,
-            "nvmlDeviceGetClockInfo": 2400,
+            "nvmlDeviceGetClockInfo": {pynvml.NVML_CLOCK_SM: 2400, pynvml.NVML_CLOCK_MEM: 13_900},
             "nvmlDeviceGetTemperature": 61,
-            "nvmlDeviceGetUtilizationRates": SimpleNamespace(gpu=97),
+            "nvmlDeviceGetUtilizationRates": SimpleNamespace(gpu=97, memory=40),
             "nvmlDeviceGetCurrentClocksEventReasons": pynvml.nvmlClocksEventReasonSwPowerCap,
             "nvmlDeviceGetComputeRunningProcesses": [],
         } | answers
@@ -45,11 +45,13 @@ class ScriptedNvml:
         if name not in self.answers:
             raise AttributeError(name)
 
-        def call(*_: Any) -> Any:
+        def call(*arguments: Any) -> Any:
             self.calls.append(name)
             answer = self.answers[name]
             if isinstance(answer, Error):
                 raise pynvml.NVMLError(answer.code)
+            if isinstance(answer, dict):
+                return answer[arguments[-1]]
             return answer() if callable(answer) else answer
 
         return call

@@ -18,7 +18,7 @@ def test_figures_are_nvml_s_integers() -> None:
             "energy_mj": 1_000,
             "gpu_memory_bytes": 90 << 30,
             "sm_clock_mhz": 2400,
-            "memory_clock_mhz": 2400,
+            "memory_clock_mhz": 13_900,
             "temperature_c": 61,
             "gpu_utilization_percent": 97,
             "clock_reasons": 4,

@@ -27,7 +27,7 @@ BLACKWELL = Hardware(
     logical_cpus=len(os.sched_getaffinity(0)),
     power_limit_w=600,
     max_sm_clock_mhz=2600,
-    max_memory_clock_mhz=2600,
+    max_memory_clock_mhz=14_000,
     ecc=True,  # now; after a reset it will be off
     mig=False,
 )
