@@ -7,7 +7,8 @@ from typing import Any
 from pipeline.errors import GateFailed
 from pipeline.settings import load_settings
 from pipeline.steps.warehousing import open_migrated
-from pipeline.warehouse.checks import find_faults
+from pipeline.validate.standing import run as run_standing
+from pipeline.warehouse.checks import fault_of, statements
 from pipeline.warehouse.partitions import make_partitions_ahead
 from pipeline.warehouse.publish import reap
 
@@ -16,12 +17,13 @@ ABANDONED_AFTER = timedelta(days=1)  # no load takes hours: its loader is gone
 
 def maintain_warehouse(*, report: Callable[[str], None]) -> dict[str, Any]:
     """See pipeline.steps.maintain_warehouse."""
-    engine, _ = open_migrated(load_settings())
+    engine, url = open_migrated(load_settings())
     partitions = make_partitions_ahead(engine, today=datetime.now(UTC).date())
     reaped = reap(engine, older_than=ABANDONED_AFTER)
     for load_id in reaped:
         report(f"load {load_id} was abandoned: its rows are dropped; ingest its run directory again")
-    found = find_faults(engine)
+    checks = statements()
+    found = [fault_of(name, checks[name], rows) for name, rows in run_standing(url, checks).items()]
     if found:
         lines = (f"  {fault.check} ({len(fault.rows)}): {fault.meaning} {fault.rows[0]}" for fault in found)
         message = f"{len(found)} checks of the warehouse found rows that must not exist:\n" + "\n".join(lines)

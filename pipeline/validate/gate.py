@@ -1,16 +1,13 @@
 """Run the suites on a staged load and say what did not hold, by cell where the rows name one."""
 
-import logging
-import os
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pipeline.domain.block import Block
 from pipeline.domain.validation import ValidationOutcome
-from pipeline.errors import EnvironmentFault, SpecwatchError
+from pipeline.errors import SpecwatchError
 from pipeline.validate import planned, suites
+from pipeline.validate.source import quiet, warehouse_source
 
 if TYPE_CHECKING:
     from great_expectations import ExpectationSuite
@@ -35,7 +32,7 @@ def run(url: str, load_id: str, *, block: Block) -> list[ValidationOutcome]:
     Takes 6-10 s the first time in a process: that is the import. Writes nothing, to the database or to disk. Raises
     EnvironmentFault when the database cannot be reached.
     """
-    with _quiet(), _staging(url) as datasource:
+    with quiet(), warehouse_source(url) as datasource:
         tables: tuple[tuple[str, str, list[Expectation]], ...] = (
             (
                 "measurement",
@@ -162,47 +159,3 @@ def _details(meta: Mapping[str, Any], rows: list[dict[str, Any]], failing: int) 
     values = sorted({str(row[column]) for row in rows if row.get(column) is not None})[:EXAMPLES]
     seen = f"; {column}: {', '.join(values)}" if values else ""
     return f"{meta['details']} ({failing} rows{seen})"
-
-
-@contextmanager
-def _staging(url: str) -> "Iterator[PostgresDatasource]":
-    """Yield the warehouse as a data source of an ephemeral context; close its connections."""
-    import great_expectations
-    from great_expectations.data_context.types.base import ProgressBarsConfig
-    from great_expectations.datasource.fluent.interfaces import TestConnectionError
-
-    context = great_expectations.get_context(mode="ephemeral")
-    context.variables.progress_bars = ProgressBarsConfig(globally=False, metric_calculations=False)
-    try:
-        datasource = context.data_sources.add_postgres("staging", connection_string=_connection_string(url))
-    except TestConnectionError:
-        message = (
-            f"The warehouse at {url.rpartition('@')[2].partition('?')[0]} cannot be reached for validation. "
-            "Start the embedded one with `specwatch db up`, or check WAREHOUSE_URL; the load can be ingested again."
-        )
-        raise EnvironmentFault(message) from None  # the cause's text holds the password
-    try:
-        yield datasource
-    finally:
-        datasource.get_execution_engine().close()
-        datasource.get_engine().dispose()  # it tested the connection through an engine of its own
-
-
-def _connection_string(url: str) -> str:
-    """Return `url` for psycopg 3; a `$` would be taken for a variable by Great Expectations."""
-    return "postgresql+psycopg://" + url.partition("://")[2].replace("$", "%24")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Import and run Great Expectations without telemetry, log lines, or warnings turned into errors."""
-    os.environ.setdefault("GX_ANALYTICS_ENABLED", "False")
-    logger = logging.getLogger("great_expectations")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(level)

@@ -1,7 +1,9 @@
 """Rows that must not exist: every query of sql/checks finds one kind of fault, and nothing on good data."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Engine, text
 
@@ -23,14 +25,23 @@ def check_files() -> list[Path]:
     return sorted(CHECKS.glob("*.sql"))
 
 
+def statements() -> dict[str, str]:
+    """Return the query of each check by its name."""
+    return {path.stem: path.read_text(encoding="utf-8") for path in check_files()}
+
+
 def find_faults(engine: Engine) -> list[Fault]:
     """Run every check in one snapshot and return those that found rows; changes nothing."""
     found = []
     with engine.connect() as connection:
-        for path in check_files():
-            statement = path.read_text(encoding="utf-8")
+        for name, statement in statements().items():
             rows = connection.execute(text(statement)).mappings().fetchmany(MOST_ROWS)
             if rows:
-                words = tuple(", ".join(f"{name} {value}" for name, value in row.items()) for row in rows)
-                found.append(Fault(path.stem, statement.partition("\n")[0].removeprefix("-- "), words))
+                found.append(fault_of(name, statement, rows))
     return found
+
+
+def fault_of(check: str, statement: str, rows: Iterable[Mapping[Any, Any]]) -> Fault:
+    """Return what a check found, in words."""
+    words = tuple(", ".join(f"{name} {value}" for name, value in row.items()) for row in rows)
+    return Fault(check, statement.partition("\n")[0].removeprefix("-- "), words)
