@@ -19,13 +19,13 @@ $(VENV)/.uv: requirements/bootstrap.txt
 
 $(VENV)/.system: $(VENV)/.uv requirements/system.txt pyproject.toml
 	@echo "specwatch: installing requirements/system.txt (about 900 MB)"
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements/system.txt
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/system.txt
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.system requirements/dev.txt
 	@echo "specwatch: installing requirements/dev.txt"
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/dev.txt
 	@touch $@
 
 env: $(VENV)/.system ## the environment of the running system
@@ -37,7 +37,7 @@ demo: env ## the whole system on this machine, one real sweep, the dashboard
 down: ## end everything `make demo` or `specwatch up` started
 	@$(BIN)/specwatch down
 
-test: env-dev ## everything, real vLLM for CPU included (about 20 minutes on 2 cores)
+test: env-dev ## everything, real vLLM for CPU included (about 12 minutes on 2 cores)
 	@$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=json
 
 test-fast: env-dev ## without Airflow, browser and real vLLM

@@ -27,6 +27,7 @@ class Settings:
     vllm_port: int | None
     nightly_cron: str  # of nightly_matrix; empty: 02:00, "off": only by hand
     nightly_timezone: str
+    maintenance_cron: str  # of maintenance; empty: noon, or only by hand where the nights are; "off": only by hand
     start_timeout_s: float  # a server that is not ready by then has failed
     request_timeout_s: float
     window_timeout_s: float
@@ -67,6 +68,7 @@ def load_settings(environment: dict[str, str] | None = None) -> Settings:
         vllm_port=_port(env, "SPECWATCH_VLLM_PORT"),
         nightly_cron=env.get("SPECWATCH_NIGHTLY_CRON", ""),
         nightly_timezone=env.get("SPECWATCH_NIGHTLY_TIMEZONE", ""),
+        maintenance_cron=env.get("SPECWATCH_MAINTENANCE_CRON", ""),
         start_timeout_s=_seconds(env, "SPECWATCH_START_TIMEOUT_S", default=600.0),
         request_timeout_s=_seconds(env, "SPECWATCH_REQUEST_TIMEOUT_S", default=300.0),
         window_timeout_s=_seconds(env, "SPECWATCH_WINDOW_TIMEOUT_S", default=3600.0),

@@ -1,5 +1,8 @@
 """Fixtures every test may ask for: a real Postgres, one server a test session, one database a worker."""
 
+import sys
+from collections.abc import Generator
+
 import pytest
 
 from tests.support.branches import BranchBar
@@ -21,6 +24,19 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hold coverage's bar where it is measured: with `--cov`, in the process that hears all workers."""
     if getattr(config.option, "cov_source", None) and not hasattr(config, "workerinput"):
         config.pluginmanager.register(BranchBar(config.rootpath / ".coverage.json"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Run a test marked `untraced` without coverage's tracer: the marker of pytest-cov itself resumes another one's."""
+    tracer = sys.gettrace()
+    if item.get_closest_marker("untraced"):
+        sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        if sys.gettrace() is not tracer:
+            sys.settrace(tracer)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups

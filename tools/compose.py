@@ -50,11 +50,11 @@ SITE = Site(
     nightly_cron="${SPECWATCH_NIGHTLY_CRON:-}",
     usd_per_gpu_hour="${SPECWATCH_USD_PER_GPU_HOUR:-}",
     nightly_timezone="${SPECWATCH_NIGHTLY_TIMEZONE:-}",
+    maintenance_cron="${SPECWATCH_MAINTENANCE_CRON:-}",
     bind="0.0.0.0",  # noqa: S104  # inside its container; the host publishes it on the loopback only
     airflow_host="api-server",
     browser_url="http://127.0.0.1:${SPECWATCH_AIRFLOW_PORT:-28080}",
 )
-MAINTENANCE = {"SPECWATCH_MAINTENANCE_CRON": "${SPECWATCH_MAINTENANCE_CRON:-}"}
 POSTGRES_PORT = 25432
 HEADER = """\
 # Made by `make compose` from pipeline/system/services.py and tools/compose.py: change those, not this file.
@@ -79,7 +79,7 @@ def render() -> str:
 
 def document(site: Site) -> dict[str, Any]:
     """Return the compose file as a mapping. The environment that several services share is written once."""
-    central = _environment(central_environment(site) | MAINTENANCE)
+    central = _environment(central_environment(site))
     central.yaml_set_anchor("central")
     defined = {service.name: service for service in services(site)}
     made = {"postgres": _postgres(), "migrations": _migrations(site, central)}

@@ -39,6 +39,8 @@ class Site:
     marker: str
     nightly_cron: str = ""  # when nightly_matrix runs by itself; empty: as its file says; "off": never
     nightly_timezone: str = ""
+    maintenance_cron: str = ""  # the same of maintenance
+    backups: str = ""  # where maintenance writes the warehouse to; empty: nowhere
     usd_per_gpu_hour: str = ""  # empty: not stated
     bind: str = "127.0.0.1"
     airflow_host: str = "127.0.0.1"
@@ -152,6 +154,8 @@ def central_environment(site: Site) -> dict[str, str]:
         **_warehouse_setting(site.warehouse_url),
         "SPECWATCH_NIGHTLY_CRON": site.nightly_cron,
         "SPECWATCH_NIGHTLY_TIMEZONE": site.nightly_timezone,
+        "SPECWATCH_MAINTENANCE_CRON": site.maintenance_cron,
+        "SPECWATCH_BACKUPS": site.backups,
         "SPECWATCH_USD_PER_GPU_HOUR": site.usd_per_gpu_hour,
     }
 

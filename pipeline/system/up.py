@@ -56,6 +56,8 @@ def up(
     dashboard_port: int | None = None,
     nightly_cron: str = "",
     nightly_timezone: str = "",
+    maintenance_cron: str = "",
+    backups: str = "",
     usd_per_gpu_hour: str = "",
     migrate: Callable[[str], None] | None = None,
     reader_url: Callable[[], str] | None = None,
@@ -97,6 +99,8 @@ def up(
             marker=layout.marker,
             nightly_cron=nightly_cron,
             nightly_timezone=nightly_timezone,
+            maintenance_cron=maintenance_cron,
+            backups=backups,
             usd_per_gpu_hour=usd_per_gpu_hour,
             warehouse_reader_url=reader_url() if reader_url else "",
         )

@@ -16,7 +16,7 @@ from pipeline.system.processes import SERVER_VARIABLE, find_marked
 from pipeline.warehouse.database import open_warehouse
 from tests.support.system import RunningSystem, fake_matrix, wait_for
 
-pytestmark = [pytest.mark.system, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.system, pytest.mark.timeout(500)]
 
 REPETITIONS = 3
 STARTS = 3  # opening baseline, ngram, closing baseline
@@ -39,7 +39,7 @@ def test_a_killed_edge_worker_costs_one_repetition_and_no_measurement(
     run_id = trigger(api, DAG, conf={"matrix": str(matrix)})
 
     # Killed inside the second server start: the opening baseline is complete, the arm is not.
-    wait_for(lambda: len(manifests(runs)) > REPETITIONS, within_s=120, what="some repetitions")
+    wait_for(lambda: len(manifests(runs)) > REPETITIONS, within_s=240, what="some repetitions")
     killed = system.pid("edge-worker")
     assert killed is not None
     os.kill(killed, signal.SIGKILL)

@@ -20,10 +20,10 @@ Airflow = Callable[..., dict[str, Any]]
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep these tests in one worker: an Airflow database and an import of Airflow serve them all."""
+    """Keep these tests in one worker, that of whole systems: one Airflow database, and never two Airflows at once."""
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("dags"))
+            item.add_marker(pytest.mark.xdist_group("whole-system"))
 
 
 @pytest.fixture(scope="session")

@@ -42,6 +42,9 @@ NIGHT = Night(
     drift_spread=0.01,
     length_spread=0.1,
 )
+# Other tests walk these branches once; hundreds of nights under a tracer take three times as long.
+pytestmark = pytest.mark.untraced
+
 NIGHTS = 300
 TOLERANCE = 3 * math.sqrt(0.95 * 0.05 / NIGHTS)  # three standard deviations of a share of 300 nights
 

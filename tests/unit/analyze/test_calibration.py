@@ -14,7 +14,7 @@ from tests.support.night_analysis import counter_window, coverage, measure_night
 from tests.support.nights import Night
 
 # Other tests walk these branches once; thousands of nights under a tracer take three times as long.
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.untraced
 
 NIGHTS = 300
 # 300 nights that hold the truth with probability 0.95 hold it in 0.95 +- 0.0126; three of those on either side.
