@@ -1,6 +1,7 @@
 """Fixtures every test may ask for: a real Postgres, one server a test session, one database a worker."""
 
 import sys
+import threading
 from collections.abc import Generator
 
 import pytest
@@ -29,14 +30,16 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Run a test marked `untraced` without coverage's tracer: the marker of pytest-cov itself resumes another one's."""
-    tracer = sys.gettrace()
-    if item.get_closest_marker("untraced"):
-        sys.settrace(None)
+    if not item.get_closest_marker("untraced"):
+        return (yield)
+    own, of_threads = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
     try:
         return (yield)
     finally:
-        if sys.gettrace() is not tracer:
-            sys.settrace(tracer)
+        threading.settrace(of_threads)
+        sys.settrace(own)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups

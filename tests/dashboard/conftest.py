@@ -11,6 +11,14 @@ APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 TREND = "questions/trend.py"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Pages are not of `pipeline`, and what they ask is tested without them: a tracer would only double their time."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.untraced)
+
+
 @pytest.fixture
 def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., AppTest]:
     """Return a function that opens a page of the app on a warehouse, by default the verdict's."""

@@ -16,7 +16,10 @@ from pipeline.settings import REPOSITORY, load_settings
 from pipeline.warehouse import queries
 from pipeline.warehouse.database import open_warehouse
 
-pytestmark = pytest.mark.xdist_group("samples")  # read once, asked by all
+pytestmark = [
+    pytest.mark.xdist_group("samples"),  # read once, asked by all
+    pytest.mark.untraced,  # long records, short code: other tests walk it
+]
 
 # vLLM's engine died of the first draft in this release: a row with its reason, and a red sweep.
 DIED = {"versions-cpu-20261130T223207Z": "0.30.0"}
