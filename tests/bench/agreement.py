@@ -30,6 +30,8 @@ from tests.bench.client_peers import bench_serve, find_engine
 
 SERVED_MODEL = "target"
 CONCURRENCY, OUTPUT_TOKENS = 4, 48
+STEADY = 0.01  # two windows in a row this near to each other: the server is warm
+MOST_WARMING = 12
 THINGS = ("rain", "trains", "bread", "glass", "maps", "bees", "ink", "salt", "clocks", "wool", "stars", "bridges")
 USAGE = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
 
@@ -56,6 +58,17 @@ def ours(url: str, load: Load) -> Figures:
     ]
     tokens = sum(record.output_tokens or 0 for record in driven.requests)
     return Figures(fmean(tpots), tokens / (driven.ended_at_s - driven.started_at_s))
+
+
+def until_steady(url: str, load: Load) -> None:
+    """Drive until two windows in a row agree: a server that still gets faster would make A/A wide, and prove little."""
+    before = ours(url, load).tpot_ms
+    for _ in range(MOST_WARMING):
+        now = ours(url, load).tpot_ms
+        print(f"warming up: TPOT {before:.1f} -> {now:.1f} ms", flush=True)
+        if abs(now / before - 1) <= STEADY:
+            return
+        before = now
 
 
 def theirs(python: Path, url: str, load: Load, *, model: Path) -> Figures:
@@ -122,7 +135,7 @@ def measure(python: Path, model: Path, *, rounds: int) -> list[tuple[Figures, Fi
     ):
         print("it is ready: warming up", flush=True)
         warm_up(server.url, load, served_model=SERVED_MODEL)
-        ours(server.url, load)
+        until_steady(server.url, load)
         found = []
         for number in range(rounds):
             one = (
