@@ -14,8 +14,19 @@ after - before of one window, never a total since the start.
 |---|---|---|---|
 """
 
+TAIL = """
+By draft position (table `warehouse.acceptance_position`, view `acceptance_profile`): unconditional acceptance =
+accepted at the position / drafts, the chance that it holds at all; conditional = accepted at the position / accepted at
+the one before (at the first: / drafts). NULL where the denominator is 0. A draft shorter than the position counts as
+not held.
+
+Of a server start (table `warehouse.server_start`): bytes of weights of target and draft, KV cache bytes and tokens,
+maximum concurrency, seconds of start-up, as its log says. `model_memory_tax_bytes` and `kv_cache_tokens_lost` above
+compare them with the baseline's.
+"""
+
 
 def render() -> str:
     """Return the page."""
     rows = (f"| `{metric.name}` | {metric.unit} | {metric.formula} | {metric.undefined} |" for metric in CATALOGUE)
-    return HEAD + "".join(f"{row}\n" for row in rows)
+    return HEAD + "".join(f"{row}\n" for row in rows) + TAIL

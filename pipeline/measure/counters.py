@@ -35,6 +35,7 @@ WAITING = "vllm:num_requests_waiting"
 KV_CACHE_USAGE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
 
 _SUMMED = frozenset({name for names in (*COUNTERS.values(), *SECONDS.values()) for name in names} | {RUNNING, WAITING})
+_GAUGES = frozenset({RUNNING, WAITING, *KV_CACHE_USAGE})
 _POSITION = re.compile(r'(?:^|,)\s*position="(\d+)"')
 _READ = tuple(f"{name}{{" for name in (*_SUMMED, *KV_CACHE_USAGE, ACCEPTED_PER_POSITION))
 
@@ -50,6 +51,7 @@ class Scrape:
     totals: Mapping[str, float]
     accepted_per_position: Mapping[int, float] = field(default_factory=dict)
     kv_cache_usage: float | None = None  # 0-1, of the fullest engine
+    series: Mapping[str, float] = field(default_factory=dict)  # every counter by name and labels, not summed
 
 
 def read_scrape(text: str) -> Scrape:
@@ -61,12 +63,15 @@ def read_scrape(text: str) -> Scrape:
     totals: dict[str, float] = defaultdict(float)
     positions: dict[int, float] = defaultdict(float)
     usage: dict[str, float] = {}
+    series: dict[str, float] = {}
     for line in text.splitlines():
         if not line.startswith(_READ):
             continue
         name, _, rest = line.partition("{")
         labels, _, values = rest.rpartition("}")
         value = float(values.split()[0])
+        if name not in _GAUGES:
+            series[f"{name}{{{labels}}}"] = value
         if name == ACCEPTED_PER_POSITION:
             positions[_position(labels)] += value
         elif name in KV_CACHE_USAGE:
@@ -77,6 +82,7 @@ def read_scrape(text: str) -> Scrape:
         totals=dict(totals),
         accepted_per_position=dict(positions),
         kv_cache_usage=next((usage[name] for name in KV_CACHE_USAGE if name in usage), None),
+        series=series,
     )
 
 
@@ -142,6 +148,8 @@ def difference(before: str, after: str) -> CounterWindow:
         )
         for position in positions
     )
+    for name, value in first.series.items():  # one engine of several that restarted hides in a sum that grew
+        _change(name, value, last.series.get(name, 0.0))
     changes: dict[str, Any] = counts | seconds
     return CounterWindow(accepted_per_position=per_position, **changes)
 

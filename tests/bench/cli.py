@@ -60,7 +60,7 @@ def main() -> None:
             times = [first_output_s(arguments, environment) for _ in range(RUNS)]
             bars.append(Bar(f"specwatch {name}: first output", median(times), "s", goal, n=RUNS))
         bare = [first_output_s_of_python() for _ in range(RUNS)]
-        for dag in ("nightly_matrix", "adhoc_matrix"):
+        for dag in ("nightly_matrix", "adhoc_matrix", "maintenance"):
             times, imported = [], ""
             for _ in range(RUNS):
                 done = subprocess.run(

@@ -68,6 +68,21 @@ def test_one_engine_s_restart_voids_the_window_where_positions_show_it() -> None
         difference(position(4), position(3))
 
 
+def test_one_engine_s_restart_voids_the_window_where_the_sum_grew_all_the_same() -> None:
+    def both(a: int, b: int) -> str:
+        return f'vllm:generation_tokens_total{{engine="0"}} {a}\nvllm:generation_tokens_total{{engine="1"}} {b}\n'
+
+    with pytest.raises(CounterReset, match='engine="0"} fell from 5 to 1'):
+        difference(both(5, 5), both(1, 50))
+
+
+def test_a_gauge_may_fall_in_a_window() -> None:
+    def running(requests: int) -> str:
+        return f'vllm:num_requests_running{{engine="0"}} {requests}\n'
+
+    assert difference(text(generated=1) + running(4), text(generated=3) + running(0)).generated_tokens == 2
+
+
 def test_positions_of_several_engines_are_summed() -> None:
     def both(a: int, b: int) -> str:
         name = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
