@@ -19,6 +19,7 @@ from pipeline.warehouse.database import Warehouse, open_warehouse
 from pipeline.warehouse.migrate import migrate
 
 Report = Callable[[str], None]
+TLS_MODES = ("require", "verify-ca", "verify-full")
 VERSION_TIMEOUT_S = 30
 KEPT = 7  # backups of maintenance
 
@@ -67,10 +68,14 @@ def restore_warehouse(path: Path, *, into: str | None, replace: bool, report: Re
 
 
 def _program(name: str, engine: Warehouse) -> str:
-    """Return the first of the embedded program and the one on PATH that is not older than the server."""
+    """Return the first of the embedded program and the one on PATH that is not older than the server.
+
+    The embedded ones are built without TLS: where the address asks for it, only the one on PATH will do.
+    """
     major, said = server_version(engine)
     found: list[str] = []
-    for candidate in (postgres.client_program(name), shutil.which(name)):
+    asks_for_tls = engine.url.query.get("sslmode") in TLS_MODES
+    for candidate in (None if asks_for_tls else postgres.client_program(name), shutil.which(name)):
         if candidate is None:
             continue
         version = _major(str(candidate))

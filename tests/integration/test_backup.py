@@ -216,3 +216,14 @@ def test_maintenance_keeps_the_newest_backups_where_a_directory_is_named(
         Path(done["file"]).name,
         *(path.name for path in old[2:]),
     }
+
+
+def test_where_the_address_asks_for_tls_the_embedded_programs_are_left_out(
+    filled: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backing_up, "server_version", lambda _: (15, "15.0"))
+    monkeypatch.setattr(backing_up.shutil, "which", lambda _: None)
+    assert backing_up._program("pg_dump", filled) == PROGRAMS["pg_dump"]
+    asking = open_warehouse(filled.url.update_query_dict({"sslmode": "require"}).render_as_string(hide_password=False))
+    with pytest.raises(EnvironmentFault, match="none was found"):
+        backing_up._program("pg_dump", asking)
