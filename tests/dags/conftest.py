@@ -56,6 +56,14 @@ def call(arguments: list[str], *, environment: dict[str, str]) -> str:
     return finished.stdout
 
 
+def read_under(settings: dict[str, dict[str, str]], program: str, *, environment: dict[str, str]) -> dict[str, Any]:
+    """Return what `program` says of a DAG file under each of `settings`: Airflow is imported once for all."""
+    bare = {name: value for name, value in environment.items() if not name.startswith("SPECWATCH_")}
+    arguments = ["-W", "ignore", "-c", program, str(REPOSITORY / "dags"), json.dumps(settings)]
+    output = call(arguments, environment=bare | {"TZ": os.environ.get("TZ", "UTC")})
+    return dict(json.loads(output.strip().splitlines()[-1]))
+
+
 @pytest.fixture(scope="session")
 def described(airflow_environment: dict[str, str]) -> dict[str, Any]:
     """What the DAG files define."""

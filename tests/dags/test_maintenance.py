@@ -1,16 +1,12 @@
 """The DAG that keeps the warehouse in order: what it is, when it runs, and that it does its work."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.settings import REPOSITORY
+from tests.dags.conftest import read_under
 
 PARSE_S = 0.3
 SETTINGS: dict[str, dict[str, str]] = {
@@ -63,16 +59,7 @@ def test_nothing_is_dropped_after_a_backup_that_failed(dag: dict[str, Any]) -> N
 
 
 def test_when_it_runs_is_a_setting(airflow_environment: dict[str, str]) -> None:
-    environment = {name: value for name, value in airflow_environment.items() if not name.startswith("SPECWATCH_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, str(REPOSITORY / "dags"), json.dumps(SETTINGS)],
-        env=environment | {"TZ": os.environ.get("TZ", "UTC")},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    assert json.loads(done.stdout.strip().splitlines()[-1]) == {
+    assert read_under(SETTINGS, PROGRAM, environment=airflow_environment) == {
         "default": "0 12 * * *",
         "chosen": "30 4 * * *",
         "off": "never",

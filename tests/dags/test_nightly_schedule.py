@@ -1,14 +1,10 @@
 """When the nightly DAG runs by itself is a setting; by default it does, in a stated timezone."""
 
-import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
-from pipeline.settings import REPOSITORY
+from tests.dags.conftest import read_under
 
 SETTINGS: dict[str, dict[str, str]] = {
     "default": {},
@@ -36,16 +32,7 @@ print(json.dumps(found))
 @pytest.fixture(scope="module")
 def schedules(airflow_environment: dict[str, str]) -> dict[str, Any]:
     """Timetable, expression and timezone for each of SETTINGS."""
-    environment = {name: value for name, value in airflow_environment.items() if not name.startswith("SPECWATCH_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, str(REPOSITORY / "dags"), json.dumps(SETTINGS)],
-        env=environment | {"TZ": os.environ.get("TZ", "UTC")},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+    return read_under(SETTINGS, PROGRAM, environment=airflow_environment)
 
 
 @pytest.mark.parametrize(
